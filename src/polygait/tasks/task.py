@@ -1,0 +1,75 @@
+"""What training, adaptation and rendering may ask of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+from polygait.tasks.state import StateFilter, StateLayout
+from polygait.variations import Variation
+
+EnvIds = Sequence[int] | np.ndarray | None
+Variations = str | Variation | None | Sequence[str | Variation | None]
+
+
+class Step(NamedTuple):
+    """What one step of every environment gave.
+
+    `observation` is the true next state, also where the episode ended: nothing resets by itself.
+    """
+
+    observation: Float64[np.ndarray, "env state"]
+    reward: Float64[np.ndarray, " env"]
+    terminated: Bool[np.ndarray, " env"]
+    truncated: Bool[np.ndarray, " env"]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """Many copies of one robot, stepped together.
+
+    Rows are independent: a row's trajectory depends on its own seed, variation and actions only.
+    """
+
+    name: str
+    num_envs: int
+    layout: StateLayout
+    action_size: int
+    observation_size: int
+    max_episode_steps: int
+    feet: tuple[str, ...]
+    default_filter: StateFilter
+    diverged: np.ndarray
+    """Which environments' physics broke down in the last step: their episode ended there."""
+    num_diverged: int
+    """How many times that has happened since the task was made."""
+
+    def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Begin new episodes (everywhere, or in env_ids); the observations of every environment.
+
+        A seed per environment makes its episodes, from this one on, those of that seed.
+        """
+        ...
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Act in every environment, (num_envs, action_size) in [−1, 1]."""
+        ...
+
+    def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
+        """Change the world, everywhere or in env_ids; takes effect at the next reset."""
+        ...
+
+    def foot_contacts(self) -> np.ndarray:
+        """Which feet touch the ground now, (num_envs, number of feet)."""
+        ...
+
+    def snapshot(self) -> Mapping[str, np.ndarray]:
+        """Everything a later restore() needs to go on bit for bit."""
+        ...
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of a task made with the same arguments."""
+        ...
