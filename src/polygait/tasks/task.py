@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float64
 
+from polygait.errors import UserError
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.variations import Variation
 
@@ -73,3 +74,21 @@ class Task(Protocol):
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of a task made with the same arguments."""
         ...
+
+
+def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.ndarray:
+    """Finite float64 actions of the right shape, or an error that names the environment."""
+    actions = np.asarray(actions, dtype=np.float64)
+    if actions.shape != (num_envs, action_size):
+        raise UserError(
+            f"Expected actions of shape ({num_envs}, {action_size}), (environments, actions), "
+            f"got {actions.shape}.",
+            "Give every environment its own row of actions.",
+        )
+    if not np.isfinite(actions).all():
+        env, action = np.argwhere(~np.isfinite(actions))[0]
+        raise UserError(
+            f"Action {action} of environment {env} is {actions[env, action]}: every action must be finite.",
+            "Check the policy for NaN; an action is usually in [−1, 1].",
+        )
+    return actions

@@ -1,0 +1,111 @@
+"""Ant: four legs, eight motors (Gymnasium Ant-v5).
+
+Contact forces are those at the observed state. Gymnasium's mix the new state with the contacts of the
+integrator's last stage, so the two differ a little; everything else is equal.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from polygait.tasks.planar import GYMNASIUM_MODELS
+from polygait.tasks.robot import Motion, Physics, Robot
+from polygait.tasks.state import StateLayout
+
+_CONTROL_COST = 0.5
+_CONTACT_COST = 5e-4
+_RESET_NOISE = 0.1
+_TORSO = 1  # the body's row in the model
+_XYZ = ("x", "y", "z")
+_LEGS = {f"leg_{leg}.{kind}": ("hip", "ankle") for kind in ("position", "velocity") for leg in (1, 2, 3, 4)}
+_BODIES = ("torso", *(f"leg_{leg}_{part}" for leg in (1, 2, 3, 4) for part in ("root", "upper", "lower")))
+_ROOTS = ("front_left_leg", "front_right_leg", "back_leg", "right_back_leg")
+_ANKLES = ("left_ankle", "right_ankle", "third_ankle", "fourth_ankle")
+
+
+@dataclass(frozen=True)
+class Ant(Robot):
+    """Reward: forward velocity + 1 while healthy − 0.5·‖a‖² − 0.0005·‖contact forces within ±1‖².
+
+    Healthy: torso height within 0.2…1.0. Legs are numbered as the joints of the model (hip_1, ankle_1).
+    Without `contact_forces` they are neither observed nor charged, as in the published results.
+    """
+
+    contact_forces: bool = True
+
+    name = "ant"
+    frame_skip = 5
+    fields = ("xpos", "cfrc_ext")
+    feet = {f"leg_{leg}": f"{ankle}_geom" for leg, ankle in enumerate(_ANKLES, start=1)}
+    conditions = {
+        "broken-hip": "broken(hip_1)",
+        "broken-ankle": "broken(ankle_1)",
+        **{
+            f"broken-{joint}-{leg}": f"broken({joint}_{leg})"
+            for leg in (2, 3, 4)
+            for joint in ("hip", "ankle")
+        },
+        "leg-mass": f"mass({','.join((*_ROOTS, 'aux_*', *_ANKLES))})",
+        "ankle-friction": f"friction({','.join(f'{ankle}_geom' for ankle in _ANKLES)})",
+        "floor-friction": "friction(*)",
+        **{f"leg-{leg}-sensor": f"sensor(leg_{leg}.position)" for leg in (1, 2, 3, 4)},
+    }
+
+    @property
+    def needs_contact_forces(self) -> bool:  # type: ignore[override]
+        return self.contact_forces
+
+    @property
+    def removed(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The legs, and the contact forces, which would reveal them."""
+        return ("leg_*", "contact.forces") if self.contact_forces else ("leg_*",)
+
+    @functools.cached_property
+    def layout(self) -> StateLayout:  # type: ignore[override]
+        parts = {
+            "torso.height": ("z",),
+            "torso.orientation": ("w", "x", "y", "z"),
+            **{part: leaves for part, leaves in _LEGS.items() if part.endswith("position")},
+            "torso.linear_velocity": _XYZ,
+            "torso.angular_velocity": _XYZ,
+            **{part: leaves for part, leaves in _LEGS.items() if part.endswith("velocity")},
+        }
+        if self.contact_forces:
+            components = [f"{kind}_{axis}" for kind in ("torque", "force") for axis in _XYZ]
+            parts["contact.forces"] = [f"{body}.{component}" for body in _BODIES for component in components]
+        return StateLayout.of(parts)
+
+    def spec(self) -> mujoco.MjSpec:
+        return mujoco.MjSpec.from_file(str(GYMNASIUM_MODELS / "ant.xml"))
+
+    def initial_state(
+        self, model: mujoco.MjModel, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        qpos = model.qpos0 + generator.uniform(-_RESET_NOISE, _RESET_NOISE, model.nq)
+        return qpos, _RESET_NOISE * generator.standard_normal(model.nv)
+
+    def progress(self, physics: Physics) -> np.ndarray:
+        # Gymnasium measures the torso where the integrator last evaluated it, a little off the state.
+        return physics.derived["xpos"][:, _TORSO, 0]
+
+    def healthy(self, physics: Physics) -> np.ndarray:
+        height = physics.qpos[:, 2]
+        return (height >= 0.2) & (height <= 1.0)
+
+    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
+        reward = motion.velocity + motion.healthy - _CONTROL_COST * np.square(motion.actions).sum(axis=1)
+        if self.contact_forces:
+            forces = np.clip(physics.derived["cfrc_ext"], -1, 1).reshape(len(reward), -1)
+            reward -= _CONTACT_COST * np.square(forces).sum(axis=1)
+        return reward
+
+    def observe(self, physics: Physics) -> np.ndarray:
+        seen = [physics.qpos[:, 2:], physics.qvel]
+        if self.contact_forces:
+            forces = np.clip(physics.derived["cfrc_ext"][:, 1:], -1, 1)
+            seen.append(forces.reshape(len(forces), -1))
+        return np.concatenate(seen, axis=1)

@@ -1,0 +1,41 @@
+"""Hopper: one leg, three motors (Gymnasium Hopper-v5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polygait.tasks.planar import PlanarRobot
+from polygait.tasks.robot import Physics
+from polygait.tasks.state import StateLayout
+
+_LAYOUT = StateLayout.of(
+    {
+        "torso.position": ("height", "pitch"),
+        "leg.position": ("thigh", "leg", "foot"),
+        "torso.velocity": ("x", "z", "pitch"),
+        "leg.velocity": ("thigh", "leg", "foot"),
+    }
+)
+
+
+class Hopper(PlanarRobot):
+    """Healthy: height above 0.7, pitch within ±0.2, every other state number within ±100."""
+
+    name = "hopper"
+    model_file = "hopper.xml"
+    layout = _LAYOUT
+    feet = {"foot": "foot_geom"}
+    removed = ("leg.*",)
+    conditions = {
+        "broken-thigh": "broken(thigh_joint)",
+        "broken-leg": "broken(leg_joint)",
+        "broken-foot": "broken(foot_joint)",
+        "foot-mass": "mass(foot)",
+        "foot-friction": "friction(foot_geom)",
+        "floor-friction": "friction(*)",
+    }
+
+    def healthy(self, physics: Physics) -> np.ndarray:
+        qpos, qvel = physics.qpos, physics.qvel
+        moderate = (np.abs(qpos[:, 2:]) < 100).all(axis=1) & (np.abs(qvel) < 100).all(axis=1)
+        return moderate & (qpos[:, 1] > 0.7) & (np.abs(qpos[:, 2]) < 0.2)

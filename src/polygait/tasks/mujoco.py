@@ -1,0 +1,246 @@
+"""A robot in many copies on MuJoCo's native thread pool: resets, time limit, damage, divergence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+
+from polygait.errors import UserError
+from polygait.tasks.faults import Faults
+from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy
+from polygait.tasks.schedule import row_ids, schedule, variations_per_row
+from polygait.tasks.state import StateFilter
+from polygait.tasks.task import EnvIds, Step, Variations, checked_actions
+from polygait.tasks.world import World
+
+_NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
+_BAD_STATE = [
+    mujoco.mjtWarning.mjWARN_BADQPOS.value,
+    mujoco.mjtWarning.mjWARN_BADQVEL.value,
+    mujoco.mjtWarning.mjWARN_BADQACC.value,
+]
+_LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
+_RESET_STREAM, _SENSOR_STREAM = 0, 1
+
+
+class MujocoTask:
+    """The Task of a robot simulated by MuJoCo."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        num_envs: int = 1,
+        seed: int = 0,
+        variation: Variations = None,
+        num_threads: int | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise UserError(
+                f"num_envs must be at least 1, got {num_envs}.", "Give the number of environments."
+            )
+        if num_threads is not None and num_threads < 1:
+            raise UserError(
+                f"num_threads must be at least 1, got {num_threads}.", "Leave it out to use all cores."
+            )
+        self.robot = robot
+        self.name = robot.name
+        self.num_envs = num_envs
+        self.layout = robot.layout
+        self.observation_size = robot.layout.size
+        self.max_episode_steps = robot.max_episode_steps
+        self.feet = tuple(robot.feet)
+        self.default_filter = StateFilter.remove(robot.layout, robot.removed)
+
+        spec = robot.spec()
+        add_sensors(spec, robot)
+        self.model = spec.compile()
+        self.anatomy = anatomy(self.model, robot.layout)
+        self.action_size = int(self.model.nu)
+        self.time_step = self.model.opt.timestep * robot.frame_skip
+        threads = num_threads or min(os.cpu_count() or 1, num_envs)
+        self.physics = Physics(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        # Sensors cost time in every substep and are needed only at the observed state.
+        self._disabled = self.physics.batch.expand("opt.disableflags")
+        self._disabled[:] |= _NO_SENSORS
+
+        self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
+        self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
+        self._episode = np.full(num_envs, -1, dtype=np.int64)
+        self._step_count = np.zeros(num_envs, dtype=np.int64)
+        self._progress = np.zeros(num_envs)
+        self._observation = np.zeros((num_envs, self.observation_size))
+        self.diverged = np.zeros(num_envs, dtype=bool)
+        self.num_diverged = 0
+
+        self._world = World(self.physics.batch)
+        self._faults = Faults(num_envs, self.action_size, self.observation_size)
+        self.variations = variations_per_row(None, self.conditions, num_envs)
+        self.set_variation(variation)
+        self.reset()
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The named conditions of this robot."""
+        return dict(self.robot.conditions)
+
+    def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
+        """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
+        rows = row_ids(env_ids, self.num_envs)
+        variations = list(self.variations)
+        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
+            variations[row] = one
+        effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
+        self._world.install(effects, self._step_count)
+        self._faults.install(effects)
+        self.variations = variations
+
+    def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
+        rows = row_ids(env_ids, self.num_envs)
+        if seeds is not None:
+            if len(seeds) != len(rows):
+                raise UserError(
+                    f"Expected {len(rows)} seeds, one per environment to reset, got {len(seeds)}."
+                )
+            self._keys[rows, 0], self._keys[rows, 1] = np.asarray(seeds, dtype=np.uint64), 0
+            self._episode[rows] = -1
+        if rows.size:
+            self._episode[rows] += 1
+            states = [
+                self.robot.initial_state(self.model, self._generator(row, _RESET_STREAM))
+                for row in rows.tolist()
+            ]
+            self._begin(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
+        return self._observation.copy()
+
+    def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
+        """Begin episodes at given states, one row of positions and velocities per environment."""
+        rows = row_ids(env_ids, self.num_envs)
+        for name, values, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
+            if np.shape(values) != (len(rows), size) or not np.isfinite(values).all():
+                raise UserError(
+                    f"Expected {name} of shape ({len(rows)}, {size}), one finite row per environment, "
+                    f"got shape {np.shape(values)}{'' if np.isfinite(values).all() else ' with NaN or inf'}."
+                )
+        self._begin(rows, np.asarray(qpos), np.asarray(qvel))
+        return self._observation.copy()
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Act in every environment; nothing resets by itself."""
+        actions = checked_actions(actions, self.num_envs, self.action_size)
+        if self._world.changes_during_episodes:
+            self._world.refresh(self._step_count)
+        arriving = self._faults.on_actions(actions, self._step_count)
+        failed = self._advance(arriving)
+        self._step_count += 1
+
+        progress = np.array(self.robot.progress(self.physics))
+        velocity = (progress - self._progress) / self.time_step
+        self._progress = progress
+        if self.robot.needs_contact_forces:
+            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC)
+        healthy = self.robot.healthy(self.physics)
+        reward = self.robot.reward(Motion(velocity, arriving, healthy), self.physics)
+        before, self._observation = self._observation, self._observe(np.arange(self.num_envs))
+        terminated = ~healthy
+        self.diverged = failed
+        if failed.any():
+            # Such a row earns nothing in this step, and shows its last good state.
+            self.num_diverged += int(failed.sum())
+            reward[failed], terminated[failed] = 0.0, True
+            self._observation[failed] = before[failed]
+            self._progress[failed] = 0.0
+        truncated = self._step_count >= self.max_episode_steps
+        return Step(self._observation.copy(), reward, terminated, truncated)
+
+    def foot_contacts(self) -> np.ndarray:
+        """Which feet touch the ground now, (num_envs, number of feet)."""
+        self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS)
+        return self.physics.derived["sensordata"][:, -len(self.feet) :] > 0
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Everything a later restore() needs to go on bit for bit."""
+        return {
+            "physics": self.physics.batch.state.copy(),
+            "keys": self._keys.copy(),
+            "episode": self._episode.copy(),
+            "step_count": self._step_count.copy(),
+            "progress": self._progress.copy(),
+            "observation": self._observation.copy(),
+            "num_diverged": np.array(self.num_diverged),
+            **self._faults.snapshot(),
+        }
+
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        """Go back to a snapshot of a task made with the same arguments."""
+        self.physics.batch.state[:] = snapshot["physics"]
+        self._keys[:] = snapshot["keys"]
+        self._episode[:] = snapshot["episode"]
+        self._step_count[:] = snapshot["step_count"]
+        self._progress = np.array(snapshot["progress"])
+        self._observation = np.array(snapshot["observation"])
+        self.num_diverged = int(snapshot["num_diverged"])
+        self._faults.restore(snapshot)
+        self._world.refresh(self._step_count)
+
+    def _begin(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
+        """Start episodes of some rows; the outcome depends on the given states only."""
+        batch, ids = self.physics.batch, np.sort(rows)
+        batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        self.physics.qpos[rows] = qpos
+        self.physics.qvel[rows] = qvel
+        self._step_count[rows] = 0
+        self._faults.forget(rows)
+        if self._world.changes_during_episodes:
+            self._world.refresh(self._step_count)
+        self._disabled[:] &= ~_NO_SENSORS
+        batch.forward(ids)
+        self._disabled[:] |= _NO_SENSORS
+        self._progress[rows] = self.robot.progress(self.physics)[rows]
+        self._observation[rows] = self._observe(rows)[rows]
+        self.diverged[rows] = False
+
+    def _advance(self, actions: np.ndarray) -> np.ndarray:
+        """Step the physics; which rows broke down.
+
+        MuJoCo resets a diverged row silently and only counts a warning. A row may also go bad in the
+        last substep, before MuJoCo looks at it again.
+        """
+        batch = self.physics.batch
+        failed = np.zeros(self.num_envs, dtype=bool)
+        self.physics.ctrl[:] = actions
+        batch.warning[:] = 0
+        try:
+            batch.step(nstep=self.robot.frame_skip)
+        except SimulationError as error:
+            failed[error.ids] = True
+        failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
+        failed |= ~(np.abs(self.physics.qpos).max(axis=1) < _LARGEST_STATE)
+        failed |= ~(np.abs(self.physics.qvel).max(axis=1) < _LARGEST_STATE)
+        return failed
+
+    def _forward_with_sensors(self, stage: mujoco.mjtStage) -> None:
+        self._disabled[:] &= ~_NO_SENSORS
+        self.physics.batch.forward(stage=stage.value)
+        self._disabled[:] |= _NO_SENSORS
+
+    def _observe(self, rows: np.ndarray) -> np.ndarray:
+        observation = self.robot.observe(self.physics)
+        self._faults.on_observation(
+            observation, self._step_count, rows, lambda row: self._generator(row, _SENSOR_STREAM)
+        )
+        return observation
+
+    def _generator(self, row: int, stream: int) -> np.random.Generator:
+        """A row's own random numbers for one purpose at one step of one episode.
+
+        Counters instead of a running state: nothing needs to be saved, and no row disturbs another.
+        """
+        counter = [0, self._step_count[row] if stream else 0, stream, self._episode[row]]
+        return np.random.Generator(
+            np.random.Philox(key=self._keys[row], counter=np.array(counter, np.uint64))
+        )

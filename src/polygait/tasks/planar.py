@@ -1,0 +1,42 @@
+"""What Hopper and Walker share: robots in a plane, as in Gymnasium v5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from polygait.tasks.robot import Motion, Physics, Robot
+
+GYMNASIUM_MODELS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+_CONTROL_COST = 1e-3
+_RESET_NOISE = 5e-3
+
+
+class PlanarRobot(Robot):
+    """Reward: forward velocity + 1 while healthy − 0.001·‖a‖². Positions without x, velocities within ±10."""
+
+    model_file: ClassVar[str]
+    frame_skip = 4
+
+    def spec(self) -> mujoco.MjSpec:
+        return mujoco.MjSpec.from_file(str(GYMNASIUM_MODELS / self.model_file))
+
+    def initial_state(
+        self, model: mujoco.MjModel, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        qpos = model.qpos0 + generator.uniform(-_RESET_NOISE, _RESET_NOISE, model.nq)
+        return qpos, generator.uniform(-_RESET_NOISE, _RESET_NOISE, model.nv)
+
+    def progress(self, physics: Physics) -> np.ndarray:
+        return physics.qpos[:, 0]
+
+    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
+        control_cost = _CONTROL_COST * np.square(motion.actions).sum(axis=1)
+        return motion.velocity + motion.healthy - control_cost
+
+    def observe(self, physics: Physics) -> np.ndarray:
+        return np.concatenate([physics.qpos[:, 1:], np.clip(physics.qvel, -10, 10)], axis=1)

@@ -1,0 +1,136 @@
+"""What a robot's file says: its model, its state, its reward, its feet and its conditions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from polygait.tasks.state import StateLayout
+from polygait.variations import Anatomy
+
+
+class Physics:
+    """The live arrays of a batch: one row per environment."""
+
+    def __init__(self, batch: Batch, fields: tuple[str, ...] = ()) -> None:
+        self.batch = batch
+        self.qpos = batch.bind("qpos")
+        self.qvel = batch.bind("qvel")
+        self.ctrl = batch.bind("ctrl")
+        # A derived field is empty until the next call of the engine, so all are bound before the first.
+        self.derived = {name: batch.bind(name) for name in fields}
+
+
+class Motion(NamedTuple):
+    """What a reward may depend on: one step of every environment."""
+
+    velocity: np.ndarray
+    """Forward progress per second."""
+    actions: np.ndarray
+    """The actions that reached the robot."""
+    healthy: np.ndarray
+
+
+class Robot(ABC):
+    """One robot and its task, written for all environments at once. Subclass it to bring your own."""
+
+    name: ClassVar[str]
+    frame_skip: ClassVar[int]
+    max_episode_steps: ClassVar[int] = 1000
+    feet: ClassVar[Mapping[str, str]]
+    """Each foot's name and the geom whose touch of the geom `floor` counts."""
+    floor: ClassVar[str] = "floor"
+    conditions: ClassVar[Mapping[str, str]]
+    """Named conditions, each in the language of variations without its number."""
+    removed: ClassVar[tuple[str, ...]]
+    """State parts that the default filter removes."""
+    needs_contact_forces: bool = False
+    """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
+    fields: tuple[str, ...] = ()
+    """Further fields of MjData that the methods below read from `physics.derived`."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> StateLayout:
+        """The names of the observation."""
+
+    @abstractmethod
+    def spec(self) -> mujoco.MjSpec:
+        """The model, before the task adds its sensors."""
+
+    @abstractmethod
+    def initial_state(
+        self, model: mujoco.MjModel, generator: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities with which an episode begins."""
+
+    @abstractmethod
+    def progress(self, physics: Physics) -> np.ndarray:
+        """How far every robot has come, in metres."""
+
+    @abstractmethod
+    def healthy(self, physics: Physics) -> np.ndarray:
+        """Whether every robot is still up; an episode terminates when not."""
+
+    @abstractmethod
+    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
+        """The reward of a step."""
+
+    @abstractmethod
+    def observe(self, physics: Physics) -> np.ndarray:
+        """The observation of every robot, a new array."""
+
+
+def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Give a model one contact sensor per foot and, where needed, the force sensor behind cfrc_ext.
+
+    MuJoCo computes cfrc_ext only when a sensor asks for it.
+    """
+    if robot.needs_contact_forces:
+        spec.worldbody.first_body().add_site(name="polygait_force")
+        spec.add_sensor(
+            name="polygait_force",
+            type=mujoco.mjtSensor.mjSENS_FORCE,
+            objtype=mujoco.mjtObj.mjOBJ_SITE,
+            objname="polygait_force",
+        )
+    for foot, geom in robot.feet.items():
+        spec.add_sensor(
+            name=f"polygait_foot_{foot}",
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_GEOM,
+            objname=geom,
+            reftype=mujoco.mjtObj.mjOBJ_GEOM,
+            refname=robot.floor,
+            intprm=[1, 0, 1],  # report only whether a contact was found, one slot
+        )
+
+
+def anatomy(model: mujoco.MjModel, layout: StateLayout) -> Anatomy:
+    """The names in a compiled model; a body without a name is called after its first geom."""
+    movable = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
+    joints = {
+        model.joint(index).name: (index, int(model.jnt_dofadr[index]))
+        for index in range(model.njnt)
+        if model.jnt_type[index] in movable and model.joint(index).name
+    }
+    geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
+    bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
+    actions = []
+    for index in range(model.nu):
+        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
+        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
+        actions.append(joint or model.actuator(index).name or f"actuator_{index}")
+    return Anatomy(joints=joints, bodies=bodies, geoms=geoms, actions=actions, state=layout.select)
+
+
+def _body_name(model: mujoco.MjModel, index: int) -> str:
+    name = model.body(index).name
+    if not name and model.body_geomnum[index]:
+        name = model.geom(model.body_geomadr[index]).name.removesuffix("_geom")
+    return name or f"body_{index}"

@@ -1,0 +1,51 @@
+"""How the world changes: a broken joint, a heavier foot, a dead sensor."""
+
+from polygait.variations.edits import (
+    ActionDelay,
+    BrokenJoint,
+    Edit,
+    MotorFailure,
+    ScaleDamping,
+    ScaleFriction,
+    ScaleGravity,
+    ScaleMass,
+    ScaleStrength,
+    SensorFailure,
+    Variation,
+)
+from polygait.variations.effects import (
+    ActionGain,
+    ActionLag,
+    Anatomy,
+    Effect,
+    ScaleField,
+    SensorFault,
+    SetField,
+)
+from polygait.variations.language import (
+    FORMS,
+    parse_variation,
+)
+
+__all__ = [
+    "ActionDelay",
+    "ActionGain",
+    "ActionLag",
+    "Anatomy",
+    "BrokenJoint",
+    "Edit",
+    "Effect",
+    "MotorFailure",
+    "ScaleDamping",
+    "ScaleField",
+    "ScaleFriction",
+    "ScaleGravity",
+    "ScaleMass",
+    "ScaleStrength",
+    "SensorFailure",
+    "SensorFault",
+    "SetField",
+    "FORMS",
+    "Variation",
+    "parse_variation",
+]

@@ -1,0 +1,111 @@
+"""What an edit comes down to: the few primitive changes that a simulator carries out."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from polygait.errors import UserError, unknown_name
+
+
+class ScaleField(NamedTuple):
+    """Multiply entries of a MuJoCo model field by a factor."""
+
+    field: str
+    rows: tuple[int, ...]
+    factor: float
+    column: int | None = None
+    """One column of the field, or all of them."""
+
+
+class SetField(NamedTuple):
+    """Give entries of a MuJoCo model field a value."""
+
+    field: str
+    rows: tuple[int, ...]
+    value: float
+
+
+class ActionGain(NamedTuple):
+    """Multiply some actions by a gain before they reach the robot."""
+
+    indices: tuple[int, ...]
+    gain: float
+
+
+class ActionLag(NamedTuple):
+    """Let every action reach the robot some steps late."""
+
+    steps: int
+
+
+class SensorFault(NamedTuple):
+    """Spoil some numbers of the observation."""
+
+    indices: tuple[int, ...]
+    mode: str
+    amount: float
+
+
+Names = str | Sequence[str]
+Effect = ScaleField | SetField | ActionGain | ActionLag | SensorFault
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """The names by which a robot's parts can be changed.
+
+    `joints` maps a name to its joint and its degree of freedom, `bodies` and `geoms` to their row in
+    the model, `actions` names the joint each action drives, `state` finds parts of the observation.
+    """
+
+    joints: Mapping[str, tuple[int, int]]
+    bodies: Mapping[str, int]
+    geoms: Mapping[str, int]
+    actions: Sequence[str]
+    state: Callable[[Names], np.ndarray]
+
+    def joint_rows(self, patterns: Names) -> tuple[int, ...]:
+        """The joints that match."""
+        return tuple(self.joints[name][0] for name in _matching("joint", patterns, self.joints))
+
+    def dof_rows(self, patterns: Names) -> tuple[int, ...]:
+        """The degrees of freedom of the joints that match."""
+        return tuple(self.joints[name][1] for name in _matching("joint", patterns, self.joints))
+
+    def body_rows(self, patterns: Names) -> tuple[int, ...]:
+        """The bodies that match."""
+        return tuple(self.bodies[name] for name in _matching("body", patterns, self.bodies))
+
+    def geom_rows(self, patterns: Names) -> tuple[int, ...]:
+        """The geoms that match."""
+        return tuple(self.geoms[name] for name in _matching("geom", patterns, self.geoms))
+
+    def action_indices(self, patterns: Names) -> tuple[int, ...]:
+        """The actions that drive the joints that match."""
+        known = dict.fromkeys(self.actions)
+        names = set(_matching("actuated joint", patterns, known))
+        return tuple(index for index, name in enumerate(self.actions) if name in names)
+
+    def state_indices(self, patterns: Names) -> tuple[int, ...]:
+        """The numbers of the observation that match."""
+        return tuple(self.state(patterns).tolist())
+
+
+def _matching(kind: str, patterns: Names, known: Mapping[str, object]) -> list[str]:
+    """The known names that match a pattern, in their own order; every pattern must match one."""
+    if not known:
+        raise UserError(
+            f"This task has no {kind} that can be named.", "Use sensor, motor or delay variations."
+        )
+    found: set[str] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        matches = fnmatch.filter(known, pattern)
+        if not matches:
+            raise unknown_name(kind, pattern, known)
+        found.update(matches)
+    return [name for name in known if name in found]
