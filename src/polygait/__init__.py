@@ -1,0 +1,51 @@
+"""Many different ways for a robot to do a task, and the one that still works after damage.
+
+    import polygait as pg
+    task = pg.make_task("walker", num_envs=64, variation="broken-foot")
+
+Public names are imported when first used, so that `import polygait` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from polygait import _gymnasium
+
+if TYPE_CHECKING:
+    from polygait.errors import UserError
+    from polygait.tasks.registry import make_task
+    from polygait.tasks.robot import Robot
+    from polygait.tasks.state import StateFilter, StateLayout
+    from polygait.tasks.task import Step, Task
+    from polygait.variations import Variation
+
+__version__ = "0.1.0"
+__all__ = ["Robot", "StateFilter", "StateLayout", "Step", "Task", "UserError", "Variation", "make_task"]
+
+_HOMES = {
+    "Robot": "polygait.tasks.robot",
+    "StateFilter": "polygait.tasks.state",
+    "StateLayout": "polygait.tasks.state",
+    "Step": "polygait.tasks.task",
+    "Task": "polygait.tasks.task",
+    "UserError": "polygait.errors",
+    "Variation": "polygait.variations",
+    "make_task": "polygait.tasks.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'polygait' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_gymnasium.register_tasks()

@@ -6,9 +6,6 @@ integrator's last stage, so the two differ a little; everything else is equal.
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
-
 import mujoco
 import numpy as np
 
@@ -21,21 +18,28 @@ _CONTACT_COST = 5e-4
 _RESET_NOISE = 0.1
 _TORSO = 1  # the body's row in the model
 _XYZ = ("x", "y", "z")
-_LEGS = {f"leg_{leg}.{kind}": ("hip", "ankle") for kind in ("position", "velocity") for leg in (1, 2, 3, 4)}
+_LEG = ("hip", "ankle")
+_MOTION = {
+    "torso.height": ("z",),
+    "torso.orientation": ("w", "x", "y", "z"),
+    **{f"leg_{leg}.position": _LEG for leg in (1, 2, 3, 4)},
+    "torso.linear_velocity": _XYZ,
+    "torso.angular_velocity": _XYZ,
+    **{f"leg_{leg}.velocity": _LEG for leg in (1, 2, 3, 4)},
+}
 _BODIES = ("torso", *(f"leg_{leg}_{part}" for leg in (1, 2, 3, 4) for part in ("root", "upper", "lower")))
+_WRENCH = [f"{kind}_{axis}" for kind in ("torque", "force") for axis in _XYZ]
+_FORCES = {"contact.forces": [f"{body}.{component}" for body in _BODIES for component in _WRENCH]}
 _ROOTS = ("front_left_leg", "front_right_leg", "back_leg", "right_back_leg")
 _ANKLES = ("left_ankle", "right_ankle", "third_ankle", "fourth_ankle")
 
 
-@dataclass(frozen=True)
 class Ant(Robot):
     """Reward: forward velocity + 1 while healthy − 0.5·‖a‖² − 0.0005·‖contact forces within ±1‖².
 
     Healthy: torso height within 0.2…1.0. Legs are numbered as the joints of the model (hip_1, ankle_1).
     Without `contact_forces` they are neither observed nor charged, as in the published results.
     """
-
-    contact_forces: bool = True
 
     name = "ant"
     frame_skip = 5
@@ -55,29 +59,11 @@ class Ant(Robot):
         **{f"leg-{leg}-sensor": f"sensor(leg_{leg}.position)" for leg in (1, 2, 3, 4)},
     }
 
-    @property
-    def needs_contact_forces(self) -> bool:  # type: ignore[override]
-        return self.contact_forces
-
-    @property
-    def removed(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The legs, and the contact forces, which would reveal them."""
-        return ("leg_*", "contact.forces") if self.contact_forces else ("leg_*",)
-
-    @functools.cached_property
-    def layout(self) -> StateLayout:  # type: ignore[override]
-        parts = {
-            "torso.height": ("z",),
-            "torso.orientation": ("w", "x", "y", "z"),
-            **{part: leaves for part, leaves in _LEGS.items() if part.endswith("position")},
-            "torso.linear_velocity": _XYZ,
-            "torso.angular_velocity": _XYZ,
-            **{part: leaves for part, leaves in _LEGS.items() if part.endswith("velocity")},
-        }
-        if self.contact_forces:
-            components = [f"{kind}_{axis}" for kind in ("torque", "force") for axis in _XYZ]
-            parts["contact.forces"] = [f"{body}.{component}" for body in _BODIES for component in components]
-        return StateLayout.of(parts)
+    def __init__(self, contact_forces: bool = True) -> None:
+        self.needs_contact_forces = contact_forces
+        self.layout = StateLayout.of({**_MOTION, **_FORCES} if contact_forces else _MOTION)
+        # The legs, and the contact forces, which would reveal them.
+        self.removed = ("leg_*", "contact.forces") if contact_forces else ("leg_*",)
 
     def spec(self) -> mujoco.MjSpec:
         return mujoco.MjSpec.from_file(str(GYMNASIUM_MODELS / "ant.xml"))
@@ -98,14 +84,14 @@ class Ant(Robot):
 
     def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
         reward = motion.velocity + motion.healthy - _CONTROL_COST * np.square(motion.actions).sum(axis=1)
-        if self.contact_forces:
+        if self.needs_contact_forces:
             forces = np.clip(physics.derived["cfrc_ext"], -1, 1).reshape(len(reward), -1)
             reward -= _CONTACT_COST * np.square(forces).sum(axis=1)
         return reward
 
     def observe(self, physics: Physics) -> np.ndarray:
         seen = [physics.qpos[:, 2:], physics.qvel]
-        if self.contact_forces:
+        if self.needs_contact_forces:
             forces = np.clip(physics.derived["cfrc_ext"][:, 1:], -1, 1)
             seen.append(forces.reshape(len(forces), -1))
         return np.concatenate(seen, axis=1)

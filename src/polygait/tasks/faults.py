@@ -5,12 +5,12 @@ Plain NumPy, so that every simulator shares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from polygait.tasks.schedule import Scheduled
-from polygait.variations import ActionGain, ActionLag, SensorFault
+from polygait.tasks.schedule import Scheduled, of_kind
+from polygait.variations import ActionGain, ActionLag, Effect, SensorFault
 
 Generators = Callable[[int], np.random.Generator]
 
@@ -22,15 +22,15 @@ class Faults:
         self._shape = (num_envs, action_size, observation_size)
         self.install([])
 
-    def install(self, effects: list[Scheduled]) -> None:
+    def install(self, effects: list[Scheduled[Effect]]) -> None:
         """Replace all faults; their memory begins empty."""
         num_envs, action_size, observation_size = self._shape
-        self._gains = [one for one in effects if isinstance(one.effect, ActionGain)]
-        self._lags = [one for one in effects if isinstance(one.effect, ActionLag)]
-        self._sensors = [one for one in effects if isinstance(one.effect, SensorFault)]
-        longest = max((one.effect.steps for one in self._lags), default=0)  # type: ignore[union-attr]
+        self._gains = of_kind(effects, ActionGain)
+        self._lags = of_kind(effects, ActionLag)
+        self._sensors = of_kind(effects, SensorFault)
+        longest = max((one.effect.steps for one in self._lags), default=0)
         self._sent = np.zeros((num_envs, longest, action_size))
-        frozen = observation_size if any(_mode(one) == "freeze" for one in self._sensors) else 0
+        frozen = observation_size if any(one.effect.mode == "freeze" for one in self._sensors) else 0
         self._frozen = np.full((num_envs, frozen), np.nan)
 
     def forget(self, rows: np.ndarray) -> None:
@@ -45,13 +45,13 @@ class Faults:
         arriving = actions.copy()
         for one in self._lags:
             rows = one.due(step_count)
-            arriving[rows] = self._sent[rows, one.effect.steps - 1]  # type: ignore[union-attr]
+            arriving[rows] = self._sent[rows, one.effect.steps - 1]
         if self._lags:
             self._sent[:, 1:] = self._sent[:, :-1].copy()
             self._sent[:, 0] = actions
         for one in self._gains:
-            effect, rows = one.effect, one.due(step_count)
-            arriving[np.ix_(rows, effect.indices)] *= effect.gain  # type: ignore[union-attr]
+            rows, indices = one.due(step_count), np.array(one.effect.indices)
+            arriving[rows[:, None], indices[None]] *= one.effect.gain
         return arriving
 
     def on_observation(
@@ -62,12 +62,12 @@ class Faults:
             due = one.due(step_count)
             due = due[np.isin(due, rows)] if len(rows) < len(observation) else due
             if due.size:
-                self._spoil(observation, one.effect, due, generator)  # type: ignore[arg-type]
+                self._spoil(observation, one.effect, due, generator)
 
     def _spoil(
         self, observation: np.ndarray, fault: SensorFault, rows: np.ndarray, generator: Generators
     ) -> None:
-        block = np.ix_(rows, fault.indices)
+        block = (rows[:, None], np.array(fault.indices)[None])
         if fault.mode == "zero":
             observation[block] = 0.0
         elif fault.mode == "bias":
@@ -85,11 +85,7 @@ class Faults:
         """The memory of all faults."""
         return {"sent_actions": self._sent.copy(), "frozen_sensors": self._frozen.copy()}
 
-    def restore(self, snapshot: dict[str, np.ndarray]) -> None:
+    def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Bring back the memory of the same faults."""
         self._sent[:] = snapshot["sent_actions"]
         self._frozen[:] = snapshot["frozen_sensors"]
-
-
-def _mode(one: Scheduled) -> str:
-    return one.effect.mode if isinstance(one.effect, SensorFault) else ""

@@ -14,7 +14,7 @@ from polygait.tasks.faults import Faults
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy
 from polygait.tasks.schedule import row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import EnvIds, Step, Variations, checked_actions
+from polygait.tasks.task import EnvIds, Step, Variations, check_count, checked_actions
 from polygait.tasks.world import World
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
@@ -38,14 +38,9 @@ class MujocoTask:
         variation: Variations = None,
         num_threads: int | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise UserError(
-                f"num_envs must be at least 1, got {num_envs}.", "Give the number of environments."
-            )
-        if num_threads is not None and num_threads < 1:
-            raise UserError(
-                f"num_threads must be at least 1, got {num_threads}.", "Leave it out to use all cores."
-            )
+        check_count("num_envs", num_envs)
+        threads = min(os.cpu_count() or 1, num_envs) if num_threads is None else num_threads
+        check_count("num_threads", threads)
         self.robot = robot
         self.name = robot.name
         self.num_envs = num_envs
@@ -61,7 +56,6 @@ class MujocoTask:
         self.anatomy = anatomy(self.model, robot.layout)
         self.action_size = int(self.model.nu)
         self.time_step = self.model.opt.timestep * robot.frame_skip
-        threads = num_threads or min(os.cpu_count() or 1, num_envs)
         self.physics = Physics(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import gymnasium
 import mujoco
@@ -19,7 +18,7 @@ _RESET_NOISE = 5e-3
 class PlanarRobot(Robot):
     """Reward: forward velocity + 1 while healthy − 0.001·‖a‖². Positions without x, velocities within ±10."""
 
-    model_file: ClassVar[str]
+    model_file: str
     frame_skip = 4
 
     def spec(self) -> mujoco.MjSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -39,25 +39,22 @@ class Motion(NamedTuple):
 class Robot(ABC):
     """One robot and its task, written for all environments at once. Subclass it to bring your own."""
 
-    name: ClassVar[str]
-    frame_skip: ClassVar[int]
-    max_episode_steps: ClassVar[int] = 1000
-    feet: ClassVar[Mapping[str, str]]
+    name: str
+    layout: StateLayout
+    """The names of the observation."""
+    frame_skip: int
+    max_episode_steps: int = 1000
+    feet: Mapping[str, str]
     """Each foot's name and the geom whose touch of the geom `floor` counts."""
-    floor: ClassVar[str] = "floor"
-    conditions: ClassVar[Mapping[str, str]]
+    floor: str = "floor"
+    conditions: Mapping[str, str]
     """Named conditions, each in the language of variations without its number."""
-    removed: ClassVar[tuple[str, ...]]
+    removed: tuple[str, ...]
     """State parts that the default filter removes."""
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
     """Further fields of MjData that the methods below read from `physics.derived`."""
-
-    @property
-    @abstractmethod
-    def layout(self) -> StateLayout:
-        """The names of the observation."""
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,11 +12,14 @@ from polygait.errors import UserError
 from polygait.tasks.task import EnvIds, Variations
 from polygait.variations import Anatomy, Effect, Variation, parse_variation
 
+Kind = TypeVar("Kind")
 
-class Scheduled(NamedTuple):
+
+@dataclass(frozen=True)
+class Scheduled(Generic[Kind]):
     """One primitive effect, the environments it acts on, and its first step in an episode."""
 
-    effect: Effect
+    effect: Kind
     onset: int
     rows: np.ndarray
 
@@ -24,7 +28,7 @@ class Scheduled(NamedTuple):
         return self.rows if self.onset == 0 else self.rows[step_count[self.rows] >= self.onset]
 
 
-def schedule(variations: Sequence[Variation], anatomy: Anatomy) -> list[Scheduled]:
+def schedule(variations: Sequence[Variation], anatomy: Anatomy) -> list[Scheduled[Effect]]:
     """Group equal effects over environments, so that a step loops over effects and not over rows."""
     effects_of: dict[Variation, list[tuple[int, Effect, int]]] = {}
     rows_of: dict[tuple[int, Effect, int], list[int]] = {}
@@ -39,6 +43,12 @@ def schedule(variations: Sequence[Variation], anatomy: Anatomy) -> list[Schedule
         Scheduled(effect, onset, np.array(rows))
         for (_, effect, onset), rows in sorted(rows_of.items(), key=lambda item: item[0][0])
     ]
+
+
+def of_kind(effects: list[Scheduled[Effect]], kind: type[Kind]) -> list[Scheduled[Kind]]:
+    """The effects of one kind, in order."""
+    chosen: list[Any] = [one for one in effects if isinstance(one.effect, kind)]
+    return chosen
 
 
 def variations_per_row(given: Variations, conditions: dict[str, str], count: int) -> list[Variation]:

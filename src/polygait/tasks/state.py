@@ -67,12 +67,12 @@ class StateLayout:
 
     @functools.cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """The parts one level above the leaves: the rows of a readable table."""
-        return {
-            part: indices
-            for part, indices in self.parts.items()
-            if any(self.names[index].rpartition(".")[0] == part for index in indices)
-        }
+        """The parts with two words ("torso.position"): the rows of a readable table."""
+        members: dict[str, list[int]] = {}
+        for index, name in enumerate(self.names):
+            words = name.split(".")
+            members.setdefault(".".join(words[: max(1, min(2, len(words) - 1))]), []).append(index)
+        return {part: tuple(indices) for part, indices in members.items()}
 
     def select(self, patterns: str | Iterable[str]) -> np.ndarray:
         """The sorted indices of every number whose name, or a part it belongs to, matches a pattern."""

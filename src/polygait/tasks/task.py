@@ -92,3 +92,9 @@ def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.
             "Check the policy for NaN; an action is usually in [−1, 1].",
         )
     return actions
+
+
+def check_count(name: str, count: int) -> None:
+    """A number of things must be at least 1."""
+    if count < 1:
+        raise UserError(f"{name} must be at least 1, got {count}.", f"Leave {name} out for its default.")

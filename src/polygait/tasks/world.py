@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from polygait.tasks.schedule import Scheduled
-from polygait.variations import ScaleField, SetField
+from polygait.tasks.schedule import Scheduled, of_kind
+from polygait.variations import Effect, ModelChange
 
 
 class World:
@@ -17,22 +17,20 @@ class World:
         self._batch = batch
         self._values: dict[str, np.ndarray] = {}
         self._nominal: dict[str, np.ndarray] = {}
-        self._effects: list[Scheduled] = []
+        self._effects: list[Scheduled[ModelChange]] = []
         self._active = np.zeros((0, batch.nsim), dtype=bool)
         self.changes_during_episodes = False
 
-    def install(self, effects: list[Scheduled], step_count: np.ndarray) -> None:
+    def install(self, effects: list[Scheduled[Effect]], step_count: np.ndarray) -> None:
         """Replace all effects; rows whose effects differ are written anew."""
-        effects = [one for one in effects if isinstance(one.effect, (ScaleField, SetField))]
-        touched = np.unique(
-            np.concatenate([one.rows for one in self._effects + effects] + [np.zeros(0, int)])
-        )
-        self._effects = effects
-        self.changes_during_episodes = any(one.onset > 0 for one in effects)
-        for one in effects:
-            self._expand(one.effect.field)  # type: ignore[union-attr]
+        changes = of_kind(effects, ModelChange)
+        touched = [one.rows for one in self._effects + changes]
+        self._effects = changes
+        self.changes_during_episodes = any(one.onset > 0 for one in changes)
+        for one in changes:
+            self._expand(one.effect.field)
         self._active = self._due(step_count)
-        self._write(touched)
+        self._write(np.unique(np.concatenate(touched)) if touched else np.zeros(0, dtype=np.intp))
 
     def refresh(self, step_count: np.ndarray) -> None:
         """Switch effects on and off as episodes pass their onsets or begin anew."""
@@ -61,18 +59,15 @@ class World:
         for field, values in self._values.items():
             values[rows] = self._nominal[field]
         for index, one in enumerate(self._effects):
-            self._apply(one.effect, rows[self._active[index, rows]])  # type: ignore[arg-type]
+            self._apply(one.effect, rows[self._active[index, rows]])
         if any(
             field in mujoco.MjModel._setconst_inputs or field.startswith("opt.") for field in self._values
         ):
             self._batch.set_const(np.sort(rows))
 
-    def _apply(self, effect: ScaleField | SetField, rows: np.ndarray) -> None:
-        values = self._values[effect.field]
-        block = np.ix_(rows, effect.rows)
-        if isinstance(effect, SetField):
-            values[block] = effect.value
-        elif effect.column is None:
-            values[block] *= effect.factor
-        else:
-            values[(*block, effect.column)] *= effect.factor
+    def _apply(self, change: ModelChange, rows: np.ndarray) -> None:
+        values = self._values[change.field]
+        block = (rows[:, None], np.array(change.rows)[None])
+        if change.column is not None:
+            block = (*block, change.column)
+        values[block] = change.factor * values[block] + change.constant

@@ -18,10 +18,9 @@ from polygait.variations.effects import (
     ActionLag,
     Anatomy,
     Effect,
+    ModelChange,
     Names,
-    ScaleField,
     SensorFault,
-    SetField,
 )
 
 
@@ -98,7 +97,7 @@ class BrokenJoint(Targeted):
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         if self.mode == "lock":
             rows = anatomy.joint_rows(self.targets)
-            return [SetField("jnt_limited", rows, 1), SetField("jnt_range", rows, 0.0)]
+            return [ModelChange("jnt_limited", rows, 0, constant=1), ModelChange("jnt_range", rows, 0.0)]
         return _scaled_torque(anatomy, self.targets, 0.0 if self.strength is None else self.strength)
 
     def __str__(self) -> str:
@@ -129,7 +128,7 @@ class ScaleMass(Scale):
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         rows = anatomy.body_rows(self.targets)
         fields = ("body_mass", "body_inertia") if self.inertia else ("body_mass",)
-        return [ScaleField(field, rows, self.scale) for field in fields]
+        return [ModelChange(field, rows, self.scale) for field in fields]
 
     def __str__(self) -> str:
         return self._text(self.targets, "inertia" if self.inertia else "", self.scale)
@@ -142,7 +141,7 @@ class ScaleFriction(Scale):
     verb = "friction"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
-        return [ScaleField("geom_friction", anatomy.geom_rows(self.targets), self.scale, column=0)]
+        return [ModelChange("geom_friction", anatomy.geom_rows(self.targets), self.scale, column=0)]
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class ScaleDamping(Scale):
     verb = "damping"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
-        return [ScaleField("dof_damping", anatomy.dof_rows(self.targets), self.scale)]
+        return [ModelChange("dof_damping", anatomy.dof_rows(self.targets), self.scale)]
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ class ScaleGravity(Edit):
         _check_scale(self.verb, self.scale)
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
-        return [ScaleField("opt.gravity", (0, 1, 2), self.scale)]
+        return [ModelChange("opt.gravity", (0, 1, 2), self.scale)]
 
     def __str__(self) -> str:
         return self._text(value=self.scale)
@@ -268,7 +267,7 @@ class Variation:
 def _scaled_torque(anatomy: Anatomy, joints: Names, scale: float) -> list[Effect]:
     """Gain and bias together, so that position and velocity servos weaken like plain motors."""
     rows = anatomy.action_indices(joints)
-    return [ScaleField(field, rows, scale) for field in ("actuator_gainprm", "actuator_biasprm")]
+    return [ModelChange(field, rows, scale) for field in ("actuator_gainprm", "actuator_biasprm")]
 
 
 def _check_scale(verb: str, scale: float | None) -> None:

@@ -12,22 +12,15 @@ import numpy as np
 from polygait.errors import UserError, unknown_name
 
 
-class ScaleField(NamedTuple):
-    """Multiply entries of a MuJoCo model field by a factor."""
+class ModelChange(NamedTuple):
+    """Replace entries x of a MuJoCo model field by factor·x + constant."""
 
     field: str
     rows: tuple[int, ...]
     factor: float
+    constant: float = 0.0
     column: int | None = None
     """One column of the field, or all of them."""
-
-
-class SetField(NamedTuple):
-    """Give entries of a MuJoCo model field a value."""
-
-    field: str
-    rows: tuple[int, ...]
-    value: float
 
 
 class ActionGain(NamedTuple):
@@ -52,7 +45,7 @@ class SensorFault(NamedTuple):
 
 
 Names = str | Sequence[str]
-Effect = ScaleField | SetField | ActionGain | ActionLag | SensorFault
+Effect = ModelChange | ActionGain | ActionLag | SensorFault
 
 
 @dataclass(frozen=True)

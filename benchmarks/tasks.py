@@ -1,0 +1,107 @@
+"""Steps/s of the robots: bare Batch.step, our task loop, Gymnasium's sync vector, and the ratios.
+
+The bare loop replays our loop's actions and restarts on the same model, so that both simulate the same
+motion; it observes, rewards and checks nothing.
+"""
+
+import statistics
+from collections.abc import Callable
+
+import gymnasium
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+import polygait as pg
+from benchmarks._timing import rates, ratio
+from polygait.tasks.mujoco import MujocoTask
+
+GYMNASIUM = {"hopper": "Hopper-v5", "walker": "Walker2d-v5", "ant": "Ant-v5"}
+NUM_ENVS = 64
+STEPS = 150
+LOOPS = ("bare 2t", "ours 2t", "bare 1t", "ours 1t", "gym 1t")
+
+
+class Ours:
+    """Our task with random actions and resets; remembers them for the bare loop."""
+
+    def __init__(self, name: str, num_threads: int) -> None:
+        task = pg.make_task(name, num_envs=NUM_ENVS, num_threads=num_threads)
+        assert isinstance(task, MujocoTask)
+        self.task = task
+        self.actions = np.random.default_rng(0).uniform(-1, 1, (STEPS, NUM_ENVS, task.action_size))
+        self.start = task.snapshot()
+        self.restarts: list[tuple[np.ndarray, np.ndarray] | None] = []
+        self.remember = True
+        self()
+        self.remember = False
+
+    def __call__(self) -> int:
+        self.task.restore(self.start)
+        for actions in self.actions:
+            step = self.task.step(actions)
+            ended = step.terminated | step.truncated
+            if ended.any():
+                self.task.reset(ended)
+            if self.remember:
+                ids = np.flatnonzero(ended)
+                self.restarts.append((ids, self.task.physics.batch.state[ids].copy()) if ids.size else None)
+        return STEPS * NUM_ENVS
+
+
+class Bare:
+    """The same motion by the engine alone."""
+
+    def __init__(self, ours: Ours, num_threads: int) -> None:
+        self.ours = ours
+        self.batch = Batch(ours.task.robot.spec().compile(), NUM_ENVS, num_threads)
+        self.ctrl = self.batch.bind("ctrl")
+
+    def __call__(self) -> int:
+        self.batch.state[:] = self.ours.start["physics"]
+        for actions, restart in zip(self.ours.actions, self.ours.restarts, strict=True):
+            self.ctrl[:] = actions
+            self.batch.step(nstep=self.ours.task.robot.frame_skip)
+            if restart is not None:
+                self.batch.state[restart[0]] = restart[1]
+        return STEPS * NUM_ENVS
+
+
+class Gymnasium:
+    """Gymnasium's own environments in its sync vector: one core, autoreset."""
+
+    def __init__(self, name: str, actions: np.ndarray) -> None:
+        self.env = gymnasium.make_vec(GYMNASIUM[name], num_envs=NUM_ENVS, vectorization_mode="sync")
+        self.actions = actions.astype(np.float32)
+
+    def __call__(self) -> int:
+        self.env.reset(seed=0)
+        for actions in self.actions[: STEPS // 3]:
+            self.env.step(actions)
+        return (STEPS // 3) * NUM_ENVS
+
+
+def main(arguments: list[str]) -> None:
+    rounds = int(arguments[0]) if arguments else 9
+    print(f"{NUM_ENVS} environments, random actions, medians of {rounds} rounds; mujoco {mujoco.__version__}")
+    header = (
+        "task",
+        "bare 2t",
+        "ours 2t",
+        "bare 1t",
+        "ours 1t",
+        "gym 1t",
+        "ours/bare 2t",
+        "1t",
+        "ours/gym 1t",
+    )
+    print("".join(f"{word:>13}" for word in header))
+    for name in GYMNASIUM:
+        two, one = Ours(name, 2), Ours(name, 1)
+        competitors = (Bare(two, 2), two, Bare(one, 1), one, Gymnasium(name, one.actions))
+        loops: dict[str, Callable[[], int]] = dict(zip(LOOPS, competitors, strict=True))
+        measured = rates(loops, rounds)
+        cells = [f"{statistics.median(values):,.0f}" for values in measured.values()]
+        pairs = [("ours 2t", "bare 2t"), ("ours 1t", "bare 1t"), ("ours 1t", "gym 1t")]
+        cells += [f"{ratio(measured, *pair):.3f}" for pair in pairs]
+        print("".join(f"{cell:>13}" for cell in (name, *cells)), flush=True)

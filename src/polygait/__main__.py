@@ -1,0 +1,5 @@
+"""Runs the command line as `python -m polygait`."""
+
+from polygait.cli import main
+
+main()

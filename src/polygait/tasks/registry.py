@@ -1,0 +1,82 @@
+"""Tasks by name: polygait's own robots, third parties' by entry point, any Gymnasium environment."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
+
+from polygait.errors import UserError, unknown_name
+from polygait.tasks.robot import Robot
+from polygait.tasks.task import Task, Variations
+
+ROBOTS = {
+    "hopper": "polygait.tasks.hopper:Hopper",
+    "walker": "polygait.tasks.walker:Walker",
+    "ant": "polygait.tasks.ant:Ant",
+}
+ENTRY_POINTS = "polygait.tasks"
+"""The group in which a package names its tasks: a Robot class, or a callable that makes a Task."""
+GYM_PREFIX = "gym:"
+
+
+def task_names() -> list[str]:
+    """Every task that can be made by name, apart from `gym:…`."""
+    return [*ROBOTS, *(point.name for point in _entry_points() if point.name not in ROBOTS)]
+
+
+def make_task(
+    name: str,
+    num_envs: int = 1,
+    seed: int = 0,
+    variation: Variations = None,
+    num_threads: int | None = None,
+    **options: Any,
+) -> Task:
+    """Many copies of a robot: `make_task("walker", num_envs=64, variation="broken-foot")`.
+
+    `variation` may be a list with one entry per environment. Options are the robot's own, such as
+    `contact_forces=False` for the Ant, and `max_episode_steps`. A name such as `gym:HalfCheetah-v5`
+    makes a Gymnasium environment; its options are handed to gymnasium.make.
+    """
+    common = {"num_envs": num_envs, "seed": seed, "variation": variation}
+    if name.startswith(GYM_PREFIX):
+        from polygait.tasks.gym import GymTask
+
+        return GymTask(name.removeprefix(GYM_PREFIX), **common, **options)
+    maker = _find(name)
+    if isinstance(maker, type) and issubclass(maker, Robot):
+        from polygait.tasks.mujoco import MujocoTask
+
+        return MujocoTask(_robot(maker, options), **common, num_threads=num_threads)
+    return cast(Callable[..., Task], maker)(**common, num_threads=num_threads, **options)
+
+
+def _find(name: str) -> Callable[..., Any]:
+    if name in ROBOTS:
+        module, _, attribute = ROBOTS[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    for point in _entry_points():
+        if point.name == name:
+            return point.load()
+    raise unknown_name("task", name, [*task_names(), "gym:HalfCheetah-v5"])
+
+
+def _entry_points() -> importlib.metadata.EntryPoints:
+    return importlib.metadata.entry_points(group=ENTRY_POINTS)
+
+
+def _robot(kind: type[Robot], options: dict[str, Any]) -> Robot:
+    limit = options.pop("max_episode_steps", None)
+    known = inspect.signature(kind).parameters
+    for option in options:
+        if option not in known:
+            raise unknown_name(f"option of {kind.name}", option, [*known, "max_episode_steps"])
+    robot = kind(**options)
+    if limit is not None:
+        if not isinstance(limit, int) or limit < 1:
+            raise UserError(f"max_episode_steps must be a whole number above 0, got {limit!r}.")
+        robot.max_episode_steps = limit
+    return robot

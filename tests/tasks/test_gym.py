@@ -1,0 +1,127 @@
+"""Gymnasium environments as tasks."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+
+import polygait as pg
+from polygait.tasks.gym import GymTask
+from polygait.tasks.task import Task
+
+
+class Drift(gymnasium.Env):
+    """A point that actions push; its bounds, noise and ending are easy to compute."""
+
+    observation_space = Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = Box(np.array([0.0, -3.0], np.float32), np.array([10.0, 3.0], np.float32))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.point = self.np_random.normal(size=2)
+        return self.point.copy(), {}
+
+    def step(self, action):
+        self.action = action
+        self.point = self.point + action + self.np_random.normal(size=2)
+        return self.point.copy(), float(action.sum()), bool(self.point[0] > 50), False, {}
+
+
+def test_is_a_task():
+    task = GymTask(Drift, num_envs=2)
+    assert isinstance(task, Task)
+    assert task.layout.names == ("state.0", "state.1")
+    assert task.default_filter.size == 2
+    assert task.foot_contacts().shape == (2, 0)
+
+
+def test_actions_are_rescaled_from_unit_range():
+    task = GymTask(Drift, num_envs=3)
+    reward = task.step(np.array([[-1.0, -1.0], [0.0, 0.0], [1.0, 2.0]])).reward
+    assert reward == pytest.approx([0 - 3, 5 + 0, 10 + 3])
+
+
+def test_equals_gymnasium_with_the_same_seed():
+    task = pg.make_task("gym:Pendulum-v1", num_envs=1, seed=5)
+    assert isinstance(task, GymTask)
+    env = gymnasium.make("Pendulum-v1")
+    expected, _ = env.reset(seed=task._seed(0))
+    assert np.array_equal(task.reset(seeds=[5])[0].astype(np.float32), expected)
+    for action in np.linspace(-1, 1, 20):
+        expected, reward, *_ = env.step(np.array([2 * action], np.float32))
+        step = task.step(np.array([[action]]))
+        assert np.array_equal(step.observation[0].astype(np.float32), expected)
+        assert step.reward[0] == pytest.approx(reward)
+
+
+def test_time_limit_of_the_environment_or_the_caller():
+    assert pg.make_task("gym:Pendulum-v1").max_episode_steps == 200
+    task = GymTask(Drift, max_episode_steps=3)
+    ends = [task.step(np.zeros((1, 2))).truncated[0] for _ in range(3)]
+    assert ends == [False, False, True]
+
+
+def test_layout_given_by_the_user():
+    layout = pg.StateLayout.of({"point.position": ("x", "y")})
+    assert GymTask(Drift, layout=layout).layout == layout
+    with pytest.raises(pg.UserError, match="names 3 numbers"):
+        GymTask(Drift, layout=pg.StateLayout.numbered(3))
+
+
+def test_snapshot_replays_episodes_of_different_length_exactly():
+    rng = np.random.default_rng(0)
+    task = GymTask(Drift, num_envs=3, seed=1, variation="delay=2+sensor(state.0):noise=0.5")
+    for moment in range(9):
+        task.step(rng.uniform(-1, 1, (3, 2)))
+        if moment in (2, 6):
+            task.reset([moment % 3])
+    task.reset([1])
+    twin = GymTask(Drift, num_envs=3, seed=1, variation="delay=2+sensor(state.0):noise=0.5")
+    twin.restore(task.snapshot())
+    for _ in range(5):
+        actions = rng.uniform(-1, 1, (3, 2))
+        for ours, theirs in zip(task.step(actions), twin.step(actions), strict=True):
+            assert np.array_equal(ours, theirs)
+    assert np.array_equal(task.reset(), twin.reset())
+
+
+def test_rows_do_not_depend_on_their_neighbours():
+    alone, among = GymTask(Drift, num_envs=1, seed=3), GymTask(Drift, num_envs=5, seed=3)
+    actions = np.random.default_rng(0).uniform(-1, 1, (10, 5, 2))
+    for one in actions:
+        assert np.array_equal(alone.step(one[:1]).observation[0], among.step(one).observation[0])
+
+
+def test_sensor_and_motor_variations_work_and_physics_ones_explain():
+    task = GymTask(Drift, num_envs=2, variation=["motor(action_0)", "sensor(state.1)"])
+    step = task.step(np.ones((2, 2)))
+    assert step.reward == pytest.approx([5 + 3, 10 + 3])  # a dead motor receives 0, the middle of its range
+    assert step.observation[1, 1] == 0
+    with pytest.raises(pg.UserError, match="cannot be changed from outside"):
+        task.set_variation("gravity=2")
+    with pytest.raises(pg.UserError, match="no body"):
+        task.set_variation("mass(torso)=2")
+
+
+class Broken(Drift):
+    def step(self, action):
+        return np.full(2, np.nan), np.nan, False, False, {}
+
+
+def test_diverged_environments_end_and_are_counted():
+    task = GymTask(Broken, num_envs=2)
+    before = task.reset()
+    step = task.step(np.zeros((2, 2)))
+    assert step.terminated.all()
+    assert (step.reward == 0).all()
+    assert np.array_equal(step.observation, before)
+    assert task.num_diverged == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("gym:Pendulm-v1", "Pendulum-v1"), ("gym:CartPole-v1", "Box of real numbers")],
+)
+def test_unusable_environments_are_explained(name, message):
+    with pytest.raises(pg.UserError, match=message):
+        pg.make_task(name)

@@ -1,0 +1,56 @@
+"""Tasks by name."""
+
+import pytest
+
+import polygait as pg
+from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.registry import task_names
+from polygait.tasks.task import Task
+
+
+@pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
+def test_own_robots_are_tasks(name):
+    task = pg.make_task(name)
+    assert isinstance(task, Task)
+    assert task.name == name
+
+
+def test_options_reach_the_robot():
+    assert pg.make_task("ant", contact_forces=False).observation_size == 27
+    assert pg.make_task("walker", max_episode_steps=7).max_episode_steps == 7
+    assert pg.make_task("walker").max_episode_steps == 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("walkr", {}, "'walker'"),
+        ("walker", {"contact_force": True}, "Unknown option of walker"),
+        ("ant", {"contact_force": True}, "'contact_forces'"),
+        ("walker", {"max_episode_steps": 0}, "max_episode_steps"),
+        ("walker", {"num_envs": 0}, "num_envs"),
+        ("walker", {"num_threads": 0}, "num_threads"),
+        ("walker", {"variation": "broken-fot"}, "'broken-foot'"),
+    ],
+)
+def test_mistakes_are_explained(name, options, message):
+    with pytest.raises(pg.UserError, match=message):
+        pg.make_task(name, **options)
+
+
+def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):
+    (tmp_path / "other_lab.py").write_text(
+        "from polygait.tasks.walker import Walker\n"
+        "class Slow(Walker):\n"
+        "    name = 'slow-walker'\n"
+        "    max_episode_steps = 50\n"
+    )
+    information = tmp_path / "other_lab-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: other-lab\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[polygait.tasks]\nslow-walker = other_lab:Slow\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    task = pg.make_task("slow-walker", num_envs=2)
+    assert isinstance(task, MujocoTask)
+    assert task.max_episode_steps == 50
+    assert "slow-walker" in task_names()

@@ -1,0 +1,62 @@
+"""The command line, as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def polygait(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "polygait", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_help_lists_the_verbs_with_examples():
+    done = polygait("--help")
+    assert done.returncode == 0
+    assert "polygait tasks walker" in done.stdout
+    assert polygait().stdout == done.stdout
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['polygait', '--help']\n"
+        "from polygait.cli import main; main()\n"
+        "heavy = {'jax', 'mujoco', 'gymnasium', 'numpy', 'polars', 'rich.table'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["tasks", "--help"], ["tasks"], ["--version"]])
+def test_verbs_answer(arguments):
+    done = polygait(*arguments)
+    assert done.returncode == 0
+    assert done.stdout.strip()
+
+
+def test_one_task_is_described_in_names():
+    shown = polygait("tasks", "ant").stdout
+    for word in ("leg_1.position", "contact.forces", "78", "broken-ankle", "hip_4", "left_ankle", "removed"):
+        assert word in shown
+
+
+def test_json_is_for_programs():
+    one = json.loads(polygait("tasks", "walker", "--json").stdout)
+    assert one["removed"] == ["right_leg"]
+    assert one["conditions"]["broken-foot"] == "broken(foot_joint)"
+    assert {part["name"]: part["size"] for part in one["parts"]}["torso.velocity"] == 3
+    everything = json.loads(polygait("tasks", "--json").stdout)
+    assert [task["name"] for task in everything] == ["hopper", "walker", "ant"]
+
+
+@pytest.mark.parametrize(("arguments", "near"), [(["tasks", "walkr"], "'walker'"), (["taks"], "'tasks'")])
+def test_mistakes_end_with_code_2_and_no_traceback(arguments, near):
+    done = polygait(*arguments)
+    assert done.returncode == 2
+    assert near in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 3
