@@ -12,26 +12,30 @@ import numpy as np
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.variations import ActionGain, ActionLag, Effect, SensorFault
 
-Generators = Callable[[int], np.random.Generator]
+Generators = Callable[[int, int], np.random.Generator]
 
 
 class Faults:
     """The action and sensor faults of every environment, with the memory they need."""
 
     def __init__(self, num_envs: int, action_size: int, observation_size: int) -> None:
-        self._shape = (num_envs, action_size, observation_size)
-        self.install([])
+        self._gains: list[Scheduled[ActionGain]] = []
+        self._lags: list[Scheduled[ActionLag]] = []
+        self._sensors: list[Scheduled[SensorFault]] = []
+        self._sent = np.zeros((num_envs, 0, action_size))
+        self._frozen = np.full((num_envs, observation_size), np.nan)
 
-    def install(self, effects: list[Scheduled[Effect]]) -> None:
-        """Replace all faults; their memory begins empty."""
-        num_envs, action_size, observation_size = self._shape
+    def install(self, effects: list[Scheduled[Effect]], changed: np.ndarray) -> None:
+        """Replace all faults; the memory of rows that did not change stays."""
         self._gains = of_kind(effects, ActionGain)
         self._lags = of_kind(effects, ActionLag)
         self._sensors = of_kind(effects, SensorFault)
         longest = max((one.effect.steps for one in self._lags), default=0)
-        self._sent = np.zeros((num_envs, longest, action_size))
-        frozen = observation_size if any(one.effect.mode == "freeze" for one in self._sensors) else 0
-        self._frozen = np.full((num_envs, frozen), np.nan)
+        shared = min(longest, self._sent.shape[1])
+        sent = np.zeros((len(self._sent), longest, self._sent.shape[2]))
+        sent[:, :shared] = self._sent[:, :shared]
+        self._sent = sent
+        self.forget(changed)
 
     def forget(self, rows: np.ndarray) -> None:
         """Begin new episodes: no action is under way, no sensor value remembered."""
@@ -57,23 +61,24 @@ class Faults:
     def on_observation(
         self, observation: np.ndarray, step_count: np.ndarray, rows: np.ndarray, generator: Generators
     ) -> None:
-        """Spoil the observations of some rows in place; `generator` gives a row's own random numbers."""
+        """Spoil the observations of some rows in place; `generator(row, place)` gives its random numbers."""
         for one in self._sensors:
             due = one.due(step_count)
             due = due[np.isin(due, rows)] if len(rows) < len(observation) else due
             if due.size:
-                self._spoil(observation, one.effect, due, generator)
+                self._spoil(observation, one, due, generator)
 
     def _spoil(
-        self, observation: np.ndarray, fault: SensorFault, rows: np.ndarray, generator: Generators
+        self, observation: np.ndarray, one: Scheduled[SensorFault], rows: np.ndarray, generator: Generators
     ) -> None:
+        fault = one.effect
         block = (rows[:, None], np.array(fault.indices)[None])
         if fault.mode == "zero":
             observation[block] = 0.0
         elif fault.mode == "bias":
             observation[block] += fault.amount
         elif fault.mode == "noise":
-            noise = [generator(int(row)).standard_normal(len(fault.indices)) for row in rows]
+            noise = [generator(int(row), one.place).standard_normal(len(fault.indices)) for row in rows]
             observation[block] += fault.amount * np.array(noise)
         else:
             held = self._frozen[block]

@@ -39,10 +39,7 @@ class GymTask:
     ) -> None:
         limit = options.pop("max_episode_steps", None)
         make = env if callable(env) else lambda: _make(env, options)
-        if num_envs < 1:
-            raise UserError(
-                f"num_envs must be at least 1, got {num_envs}.", "Give the number of environments."
-            )
+        check_count("num_envs", num_envs)
         self._envs = [_flat(make()) for _ in range(num_envs)]
         spec = self._envs[0].spec
         self.name = env if isinstance(env, str) else (spec.id if spec else "gymnasium")
@@ -58,7 +55,7 @@ class GymTask:
 
         motors = [f"action_{index}" for index in range(self.action_size)]
         self._anatomy = Anatomy(joints={}, bodies={}, geoms={}, actions=motors, state=self.layout.select)
-        self._keys = np.stack([np.full(num_envs, seed), np.arange(num_envs)], axis=1).astype(np.int64)
+        self._keys = np.stack([np.full(num_envs, seed % 2**63), np.arange(num_envs)], axis=1).astype(np.int64)
         self._episode = np.full(num_envs, -1, dtype=np.int64)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._observation = np.zeros((num_envs, self.observation_size))
@@ -83,14 +80,14 @@ class GymTask:
                 f"The physics of {self.name} cannot be changed from outside.",
                 "Use sensor(…), motor(action_0) or delay=2 here, or write a Robot file for a MuJoCo model.",
             )
-        self._faults.install(effects)
+        self._faults.install(effects, rows)
         self.variations = variations
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
         rows = row_ids(env_ids, self.num_envs)
         if seeds is not None:
-            self._keys[rows, 0], self._keys[rows, 1] = np.asarray(seeds), 0
+            self._keys[rows, 0], self._keys[rows, 1] = [int(one) % 2**63 for one in seeds], 0
             self._episode[rows] = -1
         if rows.size:
             self._episode[rows] += 1
@@ -172,7 +169,10 @@ class GymTask:
         seen = true_state.copy()
         count = self._step_count
         self._faults.on_observation(
-            seen, count, rows, lambda row: np.random.default_rng([self._seed(row), int(count[row]), 1])
+            seen,
+            count,
+            rows,
+            lambda row, place: np.random.default_rng([self._seed(row), int(count[row]), place]),
         )
         return seen
 

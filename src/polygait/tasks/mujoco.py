@@ -11,6 +11,7 @@ from mujoco.batch import Batch, SimulationError
 
 from polygait.errors import UserError
 from polygait.tasks.faults import Faults
+from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy
 from polygait.tasks.schedule import row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter
@@ -18,13 +19,9 @@ from polygait.tasks.task import EnvIds, Step, Variations, check_count, checked_a
 from polygait.tasks.world import World
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
-_BAD_STATE = [
-    mujoco.mjtWarning.mjWARN_BADQPOS.value,
-    mujoco.mjtWarning.mjWARN_BADQVEL.value,
-    mujoco.mjtWarning.mjWARN_BADQACC.value,
-]
+_BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
-_RESET_STREAM, _SENSOR_STREAM = 0, 1
+_RESET, _SENSORS = 0, 1  # what random numbers are for
 
 
 class MujocoTask:
@@ -61,6 +58,7 @@ class MujocoTask:
         self._disabled = self.physics.batch.expand("opt.disableflags")
         self._disabled[:] |= _NO_SENSORS
 
+        self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
         self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
         self._episode = np.full(num_envs, -1, dtype=np.int64)
@@ -89,7 +87,7 @@ class MujocoTask:
             variations[row] = one
         effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
         self._world.install(effects, self._step_count)
-        self._faults.install(effects)
+        self._faults.install(effects, rows)
         self.variations = variations
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
@@ -100,13 +98,13 @@ class MujocoTask:
                 raise UserError(
                     f"Expected {len(rows)} seeds, one per environment to reset, got {len(seeds)}."
                 )
-            self._keys[rows, 0], self._keys[rows, 1] = np.asarray(seeds, dtype=np.uint64), 0
+            self._keys[rows, 0], self._keys[rows, 1] = [int(one) % 2**64 for one in seeds], 0
             self._episode[rows] = -1
         if rows.size:
             self._episode[rows] += 1
+            self._step_count[rows] = 0
             states = [
-                self.robot.initial_state(self.model, self._generator(row, _RESET_STREAM))
-                for row in rows.tolist()
+                self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()
             ]
             self._begin(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
         return self._observation.copy()
@@ -207,14 +205,18 @@ class MujocoTask:
         batch = self.physics.batch
         failed = np.zeros(self.num_envs, dtype=bool)
         self.physics.ctrl[:] = actions
-        batch.warning[:] = 0
         try:
             batch.step(nstep=self.robot.frame_skip)
         except SimulationError as error:
             failed[error.ids] = True
-        failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
-        failed |= ~(np.abs(self.physics.qpos).max(axis=1) < _LARGEST_STATE)
-        failed |= ~(np.abs(self.physics.qvel).max(axis=1) < _LARGEST_STATE)
+        warnings = batch.warning[:, _BAD_STATE, 1]
+        if warnings.any():
+            failed |= warnings.any(axis=1)
+            warnings[:] = 0
+        for state in (self.physics.qpos, self.physics.qvel):
+            size = np.abs(state)
+            if not size.max() < _LARGEST_STATE:  # NaN is not smaller either
+                failed |= ~(size.max(axis=1) < _LARGEST_STATE)
         return failed
 
     def _forward_with_sensors(self, stage: mujoco.mjtStage) -> None:
@@ -225,16 +227,10 @@ class MujocoTask:
     def _observe(self, rows: np.ndarray) -> np.ndarray:
         observation = self.robot.observe(self.physics)
         self._faults.on_observation(
-            observation, self._step_count, rows, lambda row: self._generator(row, _SENSOR_STREAM)
+            observation, self._step_count, rows, lambda row, place: self._generator(row, _SENSORS + place)
         )
         return observation
 
-    def _generator(self, row: int, stream: int) -> np.random.Generator:
-        """A row's own random numbers for one purpose at one step of one episode.
-
-        Counters instead of a running state: nothing needs to be saved, and no row disturbs another.
-        """
-        counter = [0, self._step_count[row] if stream else 0, stream, self._episode[row]]
-        return np.random.Generator(
-            np.random.Philox(key=self._keys[row], counter=np.array(counter, np.uint64))
-        )
+    def _generator(self, row: int, purpose: int) -> np.random.Generator:
+        """A row's own random numbers for one purpose, at this step of this episode."""
+        return self._random.at(self._keys[row], int(self._episode[row]), purpose, int(self._step_count[row]))

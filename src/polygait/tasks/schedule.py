@@ -20,6 +20,8 @@ class Scheduled(Generic[Kind]):
     """One primitive effect, the environments it acts on, and its first step in an episode."""
 
     effect: Kind
+    place: int
+    """Where the effect stands in its variation."""
     onset: int
     rows: np.ndarray
 
@@ -40,8 +42,8 @@ def schedule(variations: Sequence[Variation], anatomy: Anatomy) -> list[Schedule
             rows_of.setdefault(key, []).append(row)
     # The order of edits within a variation is kept: a bias after a frozen sensor is not the reverse.
     return [
-        Scheduled(effect, onset, np.array(rows))
-        for (_, effect, onset), rows in sorted(rows_of.items(), key=lambda item: item[0][0])
+        Scheduled(effect, place, onset, np.array(rows))
+        for (place, effect, onset), rows in sorted(rows_of.items(), key=lambda item: item[0][0])
     ]
 
 

@@ -171,7 +171,7 @@ class StateFilter:
 
     def __call__(self, state: Any) -> Any:
         """f(s) over the last axis."""
-        if state.shape[-1] != self.layout.size:
+        if state.shape[-1:] != (self.layout.size,):
             raise UserError(
                 f"Expected states of shape (..., {self.layout.size}), one number per name of the layout, "
                 f"got {tuple(state.shape)}.",
@@ -192,6 +192,12 @@ class StateFilter:
                 "Write it with StateFilter.to_json().",
             )
         layout = StateLayout.from_json(data["layout"])
+        if not isinstance(data["kept"], list) or not layout.parts.keys() >= {
+            str(name) for name in data["kept"]
+        }:
+            raise UserError(
+                "A state filter must keep names of its layout.", "Write it with StateFilter.to_json()."
+            )
         return cls.keep(layout, data["kept"]) if data["kept"] else cls.nothing(layout)
 
     def __str__(self) -> str:

@@ -34,9 +34,9 @@ class Edit:
     onset: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.onset, bool) or not isinstance(self.onset, int) or self.onset < 0:
+        if isinstance(self.onset, bool) or not isinstance(self.onset, int) or not 0 <= self.onset <= 10**9:
             raise UserError(
-                f"Onset must be a whole number of steps, at least 0, got {self.onset!r}.",
+                f"An onset must be a whole number of steps from 0 to 10⁹, got {self.onset!r}.",
                 f"Write for example {self.verb}…@300.",
             )
 

@@ -34,7 +34,7 @@ _EDIT = re.compile(
     r"(?:\((?P<targets>[^()]*)\))?"
     r"(?::(?P<mode>[a-z]+))?"
     r"(?:=(?P<value>[^=@]+))?"
-    r"(?:@(?P<onset>\d+))?"
+    r"(?:@(?P<onset>[0-9]{1,10}))?"
 )
 
 
@@ -100,7 +100,7 @@ def _edit(words: _Words, conditions: Mapping[str, str]) -> Edit:
             targets=template.targets,
             mode=words.mode or template.mode,
             value=template.value if words.value is None else words.value,
-            onset=words.onset,
+            onset=words.onset or template.onset,
         )
     return _build(words, conditions)
 
