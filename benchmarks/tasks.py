@@ -10,6 +10,7 @@ from collections.abc import Callable
 import gymnasium
 import mujoco
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from mujoco.batch import Batch
 
 import polygait as pg
@@ -71,14 +72,20 @@ class Gymnasium:
     """Gymnasium's own environments in its sync vector: one core, autoreset."""
 
     def __init__(self, name: str, actions: np.ndarray) -> None:
-        self.env = gymnasium.make_vec(GYMNASIUM[name], num_envs=NUM_ENVS, vectorization_mode="sync")
+        # Resets in the same step, as ours: the default counts a reset as a step without physics.
+        self.env = gymnasium.make_vec(
+            GYMNASIUM[name],
+            num_envs=NUM_ENVS,
+            vectorization_mode="sync",
+            vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+        )
         self.actions = actions.astype(np.float32)
 
     def __call__(self) -> int:
         self.env.reset(seed=0)
-        for actions in self.actions[: STEPS // 3]:
+        for actions in self.actions:
             self.env.step(actions)
-        return (STEPS // 3) * NUM_ENVS
+        return STEPS * NUM_ENVS
 
 
 def main(arguments: list[str]) -> None:

@@ -27,6 +27,7 @@ _MOTION = {
     "torso.angular_velocity": _XYZ,
     **{f"leg_{leg}.velocity": _LEG for leg in (1, 2, 3, 4)},
 }
+_MOTION_SIZE = sum(map(len, _MOTION.values()))
 _BODIES = ("torso", *(f"leg_{leg}_{part}" for leg in (1, 2, 3, 4) for part in ("root", "upper", "lower")))
 _WRENCH = [f"{kind}_{axis}" for kind in ("torque", "force") for axis in _XYZ]
 _FORCES = {"contact.forces": [f"{body}.{component}" for body in _BODIES for component in _WRENCH]}
@@ -82,16 +83,21 @@ class Ant(Robot):
         height = physics.qpos[:, 2]
         return (height >= 0.2) & (height <= 1.0)
 
-    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
-        reward = motion.velocity + motion.healthy - _CONTROL_COST * np.square(motion.actions).sum(axis=1)
+    def reward(self, motion: Motion) -> np.ndarray:
+        reward = motion.velocity + motion.healthy - _CONTROL_COST * motion.control_effort()
         if self.needs_contact_forces:
-            forces = np.clip(physics.derived["cfrc_ext"], -1, 1).reshape(len(reward), -1)
+            forces = motion.observation[:, _MOTION_SIZE:]
             reward -= _CONTACT_COST * np.square(forces).sum(axis=1)
         return reward
 
     def observe(self, physics: Physics) -> np.ndarray:
-        seen = [physics.qpos[:, 2:], physics.qvel]
-        if self.needs_contact_forces:
-            forces = np.clip(physics.derived["cfrc_ext"][:, 1:], -1, 1)
-            seen.append(forces.reshape(len(forces), -1))
-        return np.concatenate(seen, axis=1)
+        if not self.needs_contact_forces:
+            return np.concatenate([physics.qpos[:, 2:], physics.qvel], axis=1)
+        forces = physics.derived["cfrc_ext"]  # the world's own row is always zero and left out
+        observation = np.empty((len(forces), self.layout.size))
+        observation[:, : _MOTION_SIZE - 14] = physics.qpos[:, 2:]
+        observation[:, _MOTION_SIZE - 14 : _MOTION_SIZE] = physics.qvel
+        seen = observation[:, _MOTION_SIZE:]
+        np.minimum(forces.reshape(len(forces), -1)[:, 6:], 1.0, out=seen)
+        np.maximum(seen, -1.0, out=seen)
+        return observation

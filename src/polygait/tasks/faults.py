@@ -30,7 +30,7 @@ class Faults:
         self._gains = of_kind(effects, ActionGain)
         self._lags = of_kind(effects, ActionLag)
         self._sensors = of_kind(effects, SensorFault)
-        longest = max((one.effect.steps for one in self._lags), default=0)
+        longest = int(self._lag(np.full(len(self._sent), np.iinfo(np.int64).max)).max(initial=0))
         shared = min(longest, self._sent.shape[1])
         sent = np.zeros((len(self._sent), longest, self._sent.shape[2]))
         sent[:, :shared] = self._sent[:, :shared]
@@ -47,16 +47,23 @@ class Faults:
         if not (self._gains or self._lags):
             return actions
         arriving = actions.copy()
-        for one in self._lags:
-            rows = one.due(step_count)
-            arriving[rows] = self._sent[rows, one.effect.steps - 1]
         if self._lags:
+            lag = self._lag(step_count)
+            late = np.flatnonzero(lag)
+            arriving[late] = self._sent[late, lag[late] - 1]
             self._sent[:, 1:] = self._sent[:, :-1].copy()
             self._sent[:, 0] = actions
         for one in self._gains:
             rows, indices = one.due(step_count), np.array(one.effect.indices)
             arriving[rows[:, None], indices[None]] *= one.effect.gain
         return arriving
+
+    def _lag(self, step_count: np.ndarray) -> np.ndarray:
+        """How many steps late every row's actions arrive; several delays add up."""
+        lag = np.zeros(len(self._sent), dtype=np.intp)
+        for one in self._lags:
+            lag[one.due(step_count)] += one.effect.steps
+        return lag
 
     def on_observation(
         self, observation: np.ndarray, step_count: np.ndarray, rows: np.ndarray, generator: Generators

@@ -14,7 +14,7 @@ from polygait.errors import UserError, unknown_name
 from polygait.tasks.faults import Faults
 from polygait.tasks.schedule import of_kind, row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter, StateLayout
-from polygait.tasks.task import EnvIds, Step, Variations, check_count, checked_actions
+from polygait.tasks.task import EnvIds, Step, Variations, check_count, checked_actions, checked_seeds
 from polygait.variations import Anatomy, ModelChange
 
 
@@ -56,13 +56,15 @@ class GymTask:
         motors = [f"action_{index}" for index in range(self.action_size)]
         self._anatomy = Anatomy(joints={}, bodies={}, geoms={}, actions=motors, state=self.layout.select)
         self._keys = np.stack([np.full(num_envs, seed % 2**63), np.arange(num_envs)], axis=1).astype(np.int64)
-        self._episode = np.full(num_envs, -1, dtype=np.int64)
+        self._episode = np.zeros(num_envs, dtype=np.int64)
+        self._untouched = np.ones(num_envs, dtype=bool)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._observation = np.zeros((num_envs, self.observation_size))
         self._faults = Faults(num_envs, self.action_size, self.observation_size)
         self.variations = variations_per_row(None, {}, num_envs)
         self.set_variation(variation)
         self.reset()
+        self._untouched[:] = True
 
     @property
     def _step_count(self) -> np.ndarray:
@@ -87,10 +89,11 @@ class GymTask:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
         rows = row_ids(env_ids, self.num_envs)
         if seeds is not None:
-            self._keys[rows, 0], self._keys[rows, 1] = [int(one) % 2**63 for one in seeds], 0
-            self._episode[rows] = -1
+            self._keys[rows, 0], self._keys[rows, 1] = checked_seeds(seeds, len(rows), bits=63), 0
+            self._episode[rows], self._untouched[rows] = 0, True
         if rows.size:
-            self._episode[rows] += 1
+            self._episode[rows] += ~self._untouched[rows]
+            self._untouched[rows] = False
             self._begin(rows)
         return self._observation.copy()
 
@@ -98,6 +101,7 @@ class GymTask:
         """Act in every environment; nothing resets by itself."""
         actions = checked_actions(actions, self.num_envs, self.action_size)
         arriving = self._faults.on_actions(actions, self._step_count)
+        self._untouched[:] = False
         for row, action in enumerate(actions):
             self._history[row].append(action)
         share = (np.clip(arriving, -1, 1) + 1) / 2
@@ -131,6 +135,7 @@ class GymTask:
         return {
             "keys": self._keys.copy(),
             "episode": self._episode.copy(),
+            "untouched": self._untouched.copy(),
             "step_count": steps,
             "actions": actions,
             "num_diverged": np.array(self.num_diverged),
@@ -153,6 +158,7 @@ class GymTask:
         fresh = np.flatnonzero(steps == 0)
         if fresh.size and longest:
             self._begin(fresh)
+        self._untouched[:] = snapshot["untouched"]
         self.num_diverged = int(snapshot["num_diverged"])
 
     def _begin(self, rows: np.ndarray) -> None:
@@ -177,7 +183,7 @@ class GymTask:
         return seen
 
     def _seed(self, row: int) -> int:
-        key = [*self._keys[row].tolist(), max(int(self._episode[row]), 0)]
+        key = [*self._keys[row].tolist(), int(self._episode[row])]
         return int(np.random.SeedSequence(key).generate_state(1)[0])
 
 

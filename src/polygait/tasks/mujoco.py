@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 
@@ -15,13 +16,36 @@ from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy
 from polygait.tasks.schedule import row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import EnvIds, Step, Variations, check_count, checked_actions
+from polygait.tasks.task import (
+    EnvIds,
+    Step,
+    Variations,
+    check_count,
+    check_snapshot,
+    checked_actions,
+    checked_seeds,
+)
 from polygait.tasks.world import World
 
+_LOGGER = logging.getLogger(__name__)
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
 _BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
 _RESET, _SENSORS = 0, 1  # what random numbers are for
+
+
+def _divert_warnings() -> None:
+    """Send MuJoCo's warnings to Python's logging instead of a file in the working directory.
+
+    A diverged simulation is counted by its task, so its message is worth only a debug line.
+    """
+
+    def receive(message: str) -> None:
+        diverged = "simulation is unstable" in message
+        _LOGGER.log(logging.DEBUG if diverged else logging.WARNING, message)
+
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(receive)
 
 
 class MujocoTask:
@@ -38,6 +62,7 @@ class MujocoTask:
         check_count("num_envs", num_envs)
         threads = min(os.cpu_count() or 1, num_envs) if num_threads is None else num_threads
         check_count("num_threads", threads)
+        _divert_warnings()
         self.robot = robot
         self.name = robot.name
         self.num_envs = num_envs
@@ -54,6 +79,7 @@ class MujocoTask:
         self.action_size = int(self.model.nu)
         self.time_step = self.model.opt.timestep * robot.frame_skip
         self.physics = Physics(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")
         self._disabled[:] |= _NO_SENSORS
@@ -61,10 +87,12 @@ class MujocoTask:
         self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
         self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
-        self._episode = np.full(num_envs, -1, dtype=np.int64)
+        self._episode = np.zeros(num_envs, dtype=np.int64)
+        self._untouched = np.ones(num_envs, dtype=bool)
         self._step_count = np.zeros(num_envs, dtype=np.int64)
         self._progress = np.zeros(num_envs)
         self._observation = np.zeros((num_envs, self.observation_size))
+        self._all_rows = np.arange(num_envs)
         self.diverged = np.zeros(num_envs, dtype=bool)
         self.num_diverged = 0
 
@@ -73,6 +101,7 @@ class MujocoTask:
         self.variations = variations_per_row(None, self.conditions, num_envs)
         self.set_variation(variation)
         self.reset()
+        self._untouched[:] = True
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -94,19 +123,16 @@ class MujocoTask:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
         rows = row_ids(env_ids, self.num_envs)
         if seeds is not None:
-            if len(seeds) != len(rows):
-                raise UserError(
-                    f"Expected {len(rows)} seeds, one per environment to reset, got {len(seeds)}."
-                )
-            self._keys[rows, 0], self._keys[rows, 1] = [int(one) % 2**64 for one in seeds], 0
-            self._episode[rows] = -1
+            self._keys[rows, 0], self._keys[rows, 1] = checked_seeds(seeds, len(rows), bits=64), 0
+            self._episode[rows], self._untouched[rows] = 0, True
         if rows.size:
-            self._episode[rows] += 1
+            self._episode[rows] += ~self._untouched[rows]
             self._step_count[rows] = 0
             states = [
                 self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()
             ]
             self._begin(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
+            self._untouched[rows] = False
         return self._observation.copy()
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
@@ -129,6 +155,7 @@ class MujocoTask:
         arriving = self._faults.on_actions(actions, self._step_count)
         failed = self._advance(arriving)
         self._step_count += 1
+        self._untouched[:] = False
 
         progress = np.array(self.robot.progress(self.physics))
         velocity = (progress - self._progress) / self.time_step
@@ -136,8 +163,9 @@ class MujocoTask:
         if self.robot.needs_contact_forces:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC)
         healthy = self.robot.healthy(self.physics)
-        reward = self.robot.reward(Motion(velocity, arriving, healthy), self.physics)
-        before, self._observation = self._observation, self._observe(np.arange(self.num_envs))
+        before, self._observation = self._observation, self.robot.observe(self.physics)
+        reward = self.robot.reward(Motion(velocity, arriving, healthy, self._observation))
+        self._spoil_observation(self._observation, self._all_rows)
         terminated = ~healthy
         self.diverged = failed
         if failed.any():
@@ -160,6 +188,7 @@ class MujocoTask:
             "physics": self.physics.batch.state.copy(),
             "keys": self._keys.copy(),
             "episode": self._episode.copy(),
+            "untouched": self._untouched.copy(),
             "step_count": self._step_count.copy(),
             "progress": self._progress.copy(),
             "observation": self._observation.copy(),
@@ -169,9 +198,11 @@ class MujocoTask:
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of a task made with the same arguments."""
+        check_snapshot(snapshot, self.snapshot())
         self.physics.batch.state[:] = snapshot["physics"]
         self._keys[:] = snapshot["keys"]
         self._episode[:] = snapshot["episode"]
+        self._untouched[:] = snapshot["untouched"]
         self._step_count[:] = snapshot["step_count"]
         self._progress = np.array(snapshot["progress"])
         self._observation = np.array(snapshot["observation"])
@@ -181,19 +212,21 @@ class MujocoTask:
 
     def _begin(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Start episodes of some rows; the outcome depends on the given states only."""
-        batch, ids = self.physics.batch, np.sort(rows)
-        batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        batch = self.physics.batch
+        batch.state[rows] = self._blank
+        batch.warning[rows] = 0
         self.physics.qpos[rows] = qpos
         self.physics.qvel[rows] = qvel
         self._step_count[rows] = 0
         self._faults.forget(rows)
         if self._world.changes_during_episodes:
             self._world.refresh(self._step_count)
-        self._disabled[:] &= ~_NO_SENSORS
-        batch.forward(ids)
-        self._disabled[:] |= _NO_SENSORS
+        if self.robot.fields:
+            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
         self._progress[rows] = self.robot.progress(self.physics)[rows]
-        self._observation[rows] = self._observe(rows)[rows]
+        observation = self.robot.observe(self.physics)
+        self._spoil_observation(observation, rows)
+        self._observation[rows] = observation[rows]
         self.diverged[rows] = False
 
     def _advance(self, actions: np.ndarray) -> np.ndarray:
@@ -209,27 +242,24 @@ class MujocoTask:
             batch.step(nstep=self.robot.frame_skip)
         except SimulationError as error:
             failed[error.ids] = True
-        warnings = batch.warning[:, _BAD_STATE, 1]
-        if warnings.any():
-            failed |= warnings.any(axis=1)
-            warnings[:] = 0
+        if batch.warning.any():
+            failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
+            batch.warning[:] = 0
         for state in (self.physics.qpos, self.physics.qvel):
             size = np.abs(state)
             if not size.max() < _LARGEST_STATE:  # NaN is not smaller either
                 failed |= ~(size.max(axis=1) < _LARGEST_STATE)
         return failed
 
-    def _forward_with_sensors(self, stage: mujoco.mjtStage) -> None:
+    def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> None:
         self._disabled[:] &= ~_NO_SENSORS
-        self.physics.batch.forward(stage=stage.value)
+        self.physics.batch.forward(rows, stage=stage.value)
         self._disabled[:] |= _NO_SENSORS
 
-    def _observe(self, rows: np.ndarray) -> np.ndarray:
-        observation = self.robot.observe(self.physics)
+    def _spoil_observation(self, observation: np.ndarray, rows: np.ndarray) -> None:
         self._faults.on_observation(
             observation, self._step_count, rows, lambda row, place: self._generator(row, _SENSORS + place)
         )
-        return observation
 
     def _generator(self, row: int, purpose: int) -> np.random.Generator:
         """A row's own random numbers for one purpose, at this step of this episode."""

@@ -33,9 +33,8 @@ class PlanarRobot(Robot):
     def progress(self, physics: Physics) -> np.ndarray:
         return physics.qpos[:, 0]
 
-    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
-        control_cost = _CONTROL_COST * np.square(motion.actions).sum(axis=1)
-        return motion.velocity + motion.healthy - control_cost
+    def reward(self, motion: Motion) -> np.ndarray:
+        return motion.velocity + motion.healthy - _CONTROL_COST * motion.control_effort()
 
     def observe(self, physics: Physics) -> np.ndarray:
         return np.concatenate([physics.qpos[:, 1:], np.clip(physics.qvel, -10, 10)], axis=1)

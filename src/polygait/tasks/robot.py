@@ -34,6 +34,12 @@ class Motion(NamedTuple):
     actions: np.ndarray
     """The actions that reached the robot."""
     healthy: np.ndarray
+    observation: np.ndarray
+    """The new state, before any sensor fails."""
+
+    def control_effort(self) -> np.ndarray:
+        """‖a‖² of every environment."""
+        return np.square(self.actions).sum(axis=1)
 
 
 class Robot(ABC):
@@ -75,7 +81,7 @@ class Robot(ABC):
         """Whether every robot is still up; an episode terminates when not."""
 
     @abstractmethod
-    def reward(self, motion: Motion, physics: Physics) -> np.ndarray:
+    def reward(self, motion: Motion) -> np.ndarray:
         """The reward of a step."""
 
     @abstractmethod

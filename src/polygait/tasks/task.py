@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float64
 
 from polygait.errors import UserError
 from polygait.tasks.state import StateFilter, StateLayout
-from polygait.variations import Variation
+from polygait.variations import Edit, Variation
 
 EnvIds = Sequence[int] | np.ndarray | None
-Variations = str | Variation | None | Sequence[str | Variation | None]
+Variations = str | Variation | Edit | None | Sequence[str | Variation | Edit | None]
 
 
 class Step(NamedTuple):
@@ -51,7 +51,8 @@ class Task(Protocol):
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment.
 
-        A seed per environment makes its episodes, from this one on, those of that seed.
+        A seed per environment makes its episodes, from this one on, those of that seed. A new task stands
+        at the start of its first episode, and the first reset begins that same one.
         """
         ...
 
@@ -60,7 +61,7 @@ class Task(Protocol):
         ...
 
     def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
-        """Change the world, everywhere or in env_ids; takes effect at the next reset."""
+        """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
         ...
 
     def foot_contacts(self) -> np.ndarray:
@@ -98,3 +99,23 @@ def check_count(name: str, count: int) -> None:
     """A number of things must be at least 1."""
     if count < 1:
         raise UserError(f"{name} must be at least 1, got {count}.", f"Leave {name} out for its default.")
+
+
+def checked_seeds(seeds: Sequence[int] | np.ndarray, count: int, bits: int) -> list[int]:
+    """One whole number per environment, within so many bits."""
+    if len(seeds) != count or not all(float(one).is_integer() for one in seeds):
+        raise UserError(
+            f"Expected {count} whole numbers as seeds, one per environment, got {len(seeds)}: {seeds}."
+        )
+    return [int(one) % 2**bits for one in seeds]
+
+
+def check_snapshot(snapshot: Mapping[str, np.ndarray], like: Mapping[str, np.ndarray]) -> None:
+    """A snapshot must come from a task made with the same arguments."""
+    for name, array in like.items():
+        found = np.shape(snapshot[name]) if name in snapshot else "nothing"
+        if found != array.shape:
+            raise UserError(
+                f"The snapshot does not fit this task: {name} has {found}, expected {array.shape}.",
+                "Restore into a task made with the same arguments.",
+            )

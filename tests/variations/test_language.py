@@ -1,0 +1,232 @@
+"""Variations as text: every edit reads back as itself, every bad text gives a UserError with a remedy."""
+
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygait.errors import UserError
+from polygait.tasks.ant import Ant
+from polygait.tasks.hopper import Hopper
+from polygait.tasks.walker import Walker
+from polygait.variations import (
+    FORMS,
+    ActionDelay,
+    BrokenJoint,
+    MotorFailure,
+    ScaleDamping,
+    ScaleFriction,
+    ScaleGravity,
+    ScaleMass,
+    ScaleStrength,
+    SensorFailure,
+    Variation,
+    parse_variation,
+)
+
+CONDITIONS = dict(Walker.conditions)
+patient = settings(deadline=None)  # a busy machine is no failure
+
+names = st.text(string.ascii_letters + string.digits + "_.-*?[]!:=@/", min_size=1, max_size=12)
+targets = st.lists(names, min_size=1, max_size=3).map(tuple)
+onsets = st.integers(0, 10**6)
+scales = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def recipe(kind, *arguments, **options):
+    """What to build, not the edit itself: type checks draw random numbers, which strategies may not."""
+    return st.tuples(
+        st.just(kind), st.tuples(*arguments), st.fixed_dictionaries({"onset": onsets, **options})
+    )
+
+
+recipes = st.one_of(
+    *(recipe(BrokenJoint, targets, st.just(mode)) for mode in ("lock", "limp")),
+    recipe(BrokenJoint, targets, st.just("weak"), scales),
+    *(recipe(SensorFailure, targets, st.just(mode)) for mode in ("zero", "freeze")),
+    recipe(SensorFailure, targets, st.just("noise"), scales),
+    recipe(SensorFailure, targets, st.just("bias"), finite),
+    recipe(ScaleMass, targets, scales, inertia=st.booleans()),
+    *(recipe(kind, targets, scales) for kind in (ScaleFriction, ScaleDamping, ScaleStrength)),
+    recipe(ScaleGravity, scales),
+    recipe(MotorFailure, targets),
+    recipe(ActionDelay, st.integers(1, 100).map(float)),
+)
+variations = st.lists(recipes, max_size=4)
+
+
+def build(found):
+    return Variation(tuple(kind(*arguments, **options) for kind, arguments, options in found))
+
+
+def assert_reads_back(variation, conditions):
+    again = parse_variation(str(variation), conditions)
+    assert again == variation
+    assert hash(again) == hash(variation)
+
+
+@patient
+@given(variations)
+def test_every_variation_reads_back_as_itself(found):
+    assert_reads_back(build(found), {})
+
+
+@patient
+@given(variations)
+def test_conditions_do_not_disturb_the_verbs(found):
+    assert_reads_back(build(found), CONDITIONS)
+
+
+@pytest.mark.parametrize("number", [1e22, 1e300, 5e-324, 0.1 + 0.2])
+def test_numbers_read_back_to_the_last_digit(number):
+    assert_reads_back(Variation((ScaleMass("a", number, inertia=True), ScaleGravity(number))), {})
+    assert_reads_back(Variation((SensorFailure("a", "bias", -number), ScaleGravity(number))), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("broken-foot", [BrokenJoint("foot_joint")]),
+        ("broken-foot:lock", [BrokenJoint("foot_joint")]),
+        ("broken-foot@300", [BrokenJoint("foot_joint", onset=300)]),
+        ("broken-foot:limp@300", [BrokenJoint("foot_joint", "limp", onset=300)]),
+        ("broken-foot:weak=0.4@7", [BrokenJoint("foot_joint", "weak", 0.4, onset=7)]),
+        ("foot-mass:inertia=1.5", [ScaleMass(("foot", "foot_left"), 1.5, inertia=True)]),
+        (
+            "foot-mass=1.5+foot-friction=0.8",
+            [
+                ScaleMass(("foot", "foot_left"), 1.5),
+                ScaleFriction(("foot_geom", "foot_left_geom"), 0.8),
+            ],
+        ),
+        ("right-leg-sensor", [SensorFailure("right_leg.position")]),
+        ("right-leg-sensor:freeze@3", [SensorFailure("right_leg.position", "freeze", onset=3)]),
+        ("right-leg-sensor:noise=0.1", [SensorFailure("right_leg.position", "noise", 0.1)]),
+        ("right-leg-sensor:bias=-0.1", [SensorFailure("right_leg.position", "bias", -0.1)]),
+        (
+            " foot-mass=1e+1 + gravity=5e-1@2 ",
+            [ScaleMass(("foot", "foot_left"), 10.0), ScaleGravity(0.5, onset=2)],
+        ),
+        ("mass( foot , leg )=2", [ScaleMass(("foot", "leg"), 2.0)]),
+        ("delay=2", [ActionDelay(2.0)]),
+        ("motor(foot_joint,leg_joint)", [MotorFailure(("foot_joint", "leg_joint"))]),
+        ("nominal", []),
+        (" nominal ", []),
+    ],
+)
+def test_texts_mean_the_edits_they_name(text, meaning):
+    assert parse_variation(text, CONDITIONS) == Variation(tuple(meaning))
+
+
+def test_what_is_not_text_passes_through():
+    edit = ScaleGravity(0.5)
+    assert parse_variation(None, {}) == Variation()
+    assert parse_variation(edit, {}) == Variation((edit,))
+    assert parse_variation(Variation((edit,)), {}) == Variation((edit,))
+
+
+@pytest.mark.parametrize("robot", [Hopper, Walker, Ant])
+def test_every_named_condition_is_readable_and_round_trips(robot):
+    for name, template in robot.conditions.items():
+        number = "" if template.startswith(("broken", "sensor", "motor")) else "=1.5"
+        variation = parse_variation(f"{name}{number}@4", robot.conditions)
+        assert [edit.onset for edit in variation] == [4]
+        assert str(variation) == f"{template}{number}@4"
+        assert parse_variation(str(variation), {}) == variation
+
+
+@pytest.mark.parametrize("verb", FORMS)
+def test_the_example_of_every_verb_is_readable(verb):
+    for text in FORMS[verb].replace(" or ", ", ").split(", "):
+        assert [edit.verb for edit in parse_variation(text, {})] == [verb]
+
+
+BAD = [
+    ("broken-fot", "'broken-foot'"),
+    ("bork(foot_joint)", "'broken'"),
+    ("broken-foot:limpy", "'limp'"),
+    ("broken(foot_joint):zero", "Known: limp, lock, weak"),
+    ("sensor(torso.*):frezze", "'freeze'"),
+    ("foot-mass:inertias=2", "'inertia'"),
+    ("friction(foot_geom):inertia=2", "There is none"),
+    ("foot-mass", "mass(foot)=1.5"),
+    ("gravity", "gravity=0.5"),
+    ("delay", "delay=2"),
+    ("foot-mass=0", "=1.5"),
+    ("foot-mass=-1", "=1.5"),
+    ("foot-mass=nan", "=1.5"),
+    ("foot-mass=inf", "=1.5"),
+    ("gravity=0", "=1.5"),
+    ("gravity=-inf", "=1.5"),
+    ("broken-foot:weak", "=1.5"),
+    ("broken-foot:weak=0", "limp"),
+    ("broken-foot:limp=0.4", "weak=0.4"),
+    ("broken-foot=0.4", "weak=0.4"),
+    ("motor(foot_joint)=2", "motor(foot_joint)"),
+    ("motor(foot_joint):limp", "There is none"),
+    ("sensor(torso.*):noise", "=1.5"),
+    ("sensor(torso.*):noise=-0.1", "=1.5"),
+    ("sensor(torso.*):bias", "bias=0.1"),
+    ("sensor(torso.*):bias=nan", "bias=0.1"),
+    ("sensor(torso.*):zero=1", "bias=…"),
+    ("delay=0", "delay=2"),
+    ("delay=1.5", "delay=2"),
+    ("delay=101", "delay=2"),
+    ("delay=nan", "delay=2"),
+    ("delay(foot)=2", "delay=2"),
+    ("gravity(foot)=2", "gravity=0.5"),
+    ("mass=2", "mass(foot)=1.5"),
+    ("mass()=2", "mass(NAME)"),
+    ("mass(foot,)=2", "mass(NAME)"),
+    ("mass(foo t)=2", "mass(NAME)"),
+    ("broken-foot(leg_joint)", "broken(foot_joint)"),
+    ("foot-mass=heavy", "foot-mass=1.5"),
+    ("foot-mass=1.5+2", "foot-mass=1.5"),
+    ("", "join several with '+'"),
+    ("+", "join several with '+'"),
+    ("foot-mass=1.5+", "join several with '+'"),
+    ("+foot-mass=1.5", "join several with '+'"),
+    ("foot-mass=1.5++gravity=2", "join several with '+'"),
+    ("broken-foot@", "NAME@300"),
+    ("broken-foot@-1", "NAME@300"),
+    ("broken-foot@1.5", "NAME@300"),
+    ("broken-foot@3@4", "NAME@300"),
+    ("foot-mass==2", "NAME=1.5"),
+    ("mass(foot", "VERB(TARGET,…)"),
+    ("!?", "NAME"),
+    ("Broken-Foot", "NAME"),
+    ("broken-foot@" + "9" * 5000, ""),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), BAD, ids=[text[:30] or "empty" for text, _ in BAD])
+def test_a_bad_text_gives_a_user_error_with_a_remedy(text, hint):
+    with pytest.raises(UserError) as caught:
+        parse_variation(text, CONDITIONS)
+    assert caught.value.problem
+    assert caught.value.remedy
+    assert hint in caught.value.remedy
+
+
+def test_a_condition_keeps_the_onset_its_own_text_gives():
+    """An onset that a robot's file writes is not silently dropped."""
+    conditions = {"late-break": "broken(foot_joint)@300"}
+    assert str(parse_variation("late-break", conditions)) == "broken(foot_joint)@300"
+    assert str(parse_variation("late-break@5", conditions)) == "broken(foot_joint)@5"
+
+
+WORDS = ["limp", "noise", "inertia", "1.5", "0", "-1", "1e+3", "nan", "inf", "foot", "torso.*", "٣", "²", "_"]
+tokens = st.sampled_from([*CONDITIONS, *FORMS, "nominal", *"()+:=@,. *", *WORDS])
+
+
+@patient
+@given(st.one_of(st.text(max_size=40), st.lists(tokens, max_size=8).map("".join)))
+def test_any_text_is_either_read_or_refused_with_a_user_error(text):
+    try:
+        variation = parse_variation(text, CONDITIONS)
+    except UserError as error:
+        assert error.remedy
+    else:
+        assert parse_variation(str(variation), {}) == variation
