@@ -90,6 +90,7 @@ class Gymnasium:
 
 def main(arguments: list[str]) -> None:
     rounds = int(arguments[0]) if arguments else 9
+    names = arguments[1:] or list(GYMNASIUM)
     print(f"{NUM_ENVS} environments, random actions, medians of {rounds} rounds; mujoco {mujoco.__version__}")
     header = (
         "task",
@@ -103,7 +104,7 @@ def main(arguments: list[str]) -> None:
         "ours/gym 1t",
     )
     print("".join(f"{word:>13}" for word in header))
-    for name in GYMNASIUM:
+    for name in names:
         two, one = Ours(name, 2), Ours(name, 1)
         competitors = (Bare(two, 2), two, Bare(one, 1), one, Gymnasium(name, one.actions))
         loops: dict[str, Callable[[], int]] = dict(zip(LOOPS, competitors, strict=True))

@@ -78,7 +78,7 @@ class MujocoTask:
         self.anatomy = anatomy(self.model, robot.layout)
         self.action_size = int(self.model.nu)
         self.time_step = self.model.opt.timestep * robot.frame_skip
-        self.physics = Physics(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
         self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")
@@ -224,9 +224,8 @@ class MujocoTask:
         if self.robot.fields:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
         self._progress[rows] = self.robot.progress(self.physics)[rows]
-        observation = self.robot.observe(self.physics)
-        self._spoil_observation(observation, rows)
-        self._observation[rows] = observation[rows]
+        self._observation[rows] = self.robot.observe(self.physics.at(rows))
+        self._spoil_observation(self._observation, rows)
         self.diverged[rows] = False
 
     def _advance(self, actions: np.ndarray) -> np.ndarray:
@@ -245,10 +244,9 @@ class MujocoTask:
         if batch.warning.any():
             failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
             batch.warning[:] = 0
-        for state in (self.physics.qpos, self.physics.qvel):
-            size = np.abs(state)
-            if not size.max() < _LARGEST_STATE:  # NaN is not smaller either
-                failed |= ~(size.max(axis=1) < _LARGEST_STATE)
+        if not np.abs(batch.state).max() < _LARGEST_STATE:  # NaN is not smaller either
+            for state in (self.physics.qpos, self.physics.qvel):
+                failed |= ~(np.abs(state).max(axis=1) < _LARGEST_STATE)
         return failed
 
     def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> None:

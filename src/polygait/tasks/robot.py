@@ -14,16 +14,26 @@ from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
 
 
-class Physics:
-    """The live arrays of a batch: one row per environment."""
+class Physics(NamedTuple):
+    """Arrays of a batch with one row per environment; live views, unless cut out with `at`."""
 
-    def __init__(self, batch: Batch, fields: tuple[str, ...] = ()) -> None:
-        self.batch = batch
-        self.qpos = batch.bind("qpos")
-        self.qvel = batch.bind("qvel")
-        self.ctrl = batch.bind("ctrl")
-        # A derived field is empty until the next call of the engine, so all are bound before the first.
-        self.derived = {name: batch.bind(name) for name in fields}
+    batch: Batch
+    qpos: np.ndarray
+    qvel: np.ndarray
+    ctrl: np.ndarray
+    derived: Mapping[str, np.ndarray]
+    """Further fields of MjData, each refreshed by every call of the engine."""
+
+    @classmethod
+    def of(cls, batch: Batch, fields: tuple[str, ...] = ()) -> Physics:
+        """The arrays of a batch; a derived field is empty until the engine's next call."""
+        derived = {name: batch.bind(name) for name in fields}
+        return cls(batch, batch.bind("qpos"), batch.bind("qvel"), batch.bind("ctrl"), derived)
+
+    def at(self, rows: np.ndarray) -> Physics:
+        """A copy of some rows."""
+        derived = {name: array[rows] for name, array in self.derived.items()}
+        return Physics(self.batch, self.qpos[rows], self.qvel[rows], self.ctrl[rows], derived)
 
 
 class Motion(NamedTuple):
