@@ -1,0 +1,96 @@
+"""Checkpoints: the newest two states of training, each a safetensors file that knows its own checksum."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygait.errors import UserError
+from polygait.population.files import explaining_writes, read_bounded, write_atomically
+from polygait.population.strict_json import from_plain, parse, to_plain
+from polygait.population.tensors import FILE_LIMIT, content_digest, pack, unpack
+
+_NAME = re.compile(r"([0-9]{8,})\.safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The state of training after an iteration; `skipped` says which newer files were damaged, and how."""
+
+    iteration: int
+    tensors: dict[str, np.ndarray]
+    metadata: dict[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Add a checkpoint, then drop all but it and the one before.
+
+    Later iterations go too: whoever writes this one started behind them, because they were damaged.
+    """
+    about = {"iteration": checkpoint.iteration, "metadata": to_plain(checkpoint.metadata, "metadata")}
+    sealed = about | {"sha256": content_digest(checkpoint.tensors, about)}
+    data = pack(checkpoint.tensors, json.dumps(sealed, allow_nan=False))
+    write_atomically(folder / f"{checkpoint.iteration:08d}.safetensors", data)
+    earlier = [iteration for iteration in _files(folder) if iteration < checkpoint.iteration]
+    remove_checkpoints(folder, keep={checkpoint.iteration, *earlier[:1]})
+
+
+def remove_checkpoints(folder: Path, keep: set[int]) -> None:
+    """Delete every checkpoint but those of the iterations to keep."""
+    for iteration, path in _files(folder).items():
+        if iteration not in keep:
+            with explaining_writes(path):
+                path.unlink(missing_ok=True)
+
+
+def newest_checkpoint(folder: Path) -> Checkpoint | None:
+    """The newest good checkpoint, None when there is none at all, UserError when all are damaged.
+
+    Needs no lock: when a writer deletes the files just listed, it has put newer ones there; look again.
+    """
+    skipped: list[str] = []
+    for _ in range(5):
+        skipped.clear()
+        vanished = False
+        for path in _files(folder).values():
+            try:
+                return replace(_read(path), skipped=tuple(skipped))
+            except FileNotFoundError:
+                vanished = True
+            except UserError as error:
+                skipped.append(error.problem)
+        if not vanished:
+            break
+    if skipped:
+        raise UserError(
+            f"No checkpoint can be read. {' '.join(skipped)}",
+            "Restore one from a copy of the run, or train in another folder; finished members are safe.",
+        )
+    return None
+
+
+def _read(path: Path) -> Checkpoint:
+    tensors, text = unpack(read_bounded(path, FILE_LIMIT), path)
+    try:
+        sealed = parse((text or "").encode())
+        digest = sealed.pop("sha256")
+        iteration, metadata = sealed["iteration"], from_plain(sealed["metadata"])
+        fits = digest == content_digest(tensors, sealed) and path.stem == f"{iteration:08d}"
+        if fits and isinstance(metadata, dict):
+            return Checkpoint(iteration, tensors, metadata)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass  # not what write_checkpoint() writes
+    raise UserError(f"Damaged: {path} was altered; its checksum does not fit.")
+
+
+def _files(folder: Path) -> dict[int, Path]:
+    """The checkpoint files by iteration, the newest first."""
+    names = {path: _NAME.fullmatch(path.name) for path in folder.glob("*.safetensors")}
+    found = {int(match[1]): path for path, match in names.items() if match}
+    return dict(sorted(found.items(), reverse=True))

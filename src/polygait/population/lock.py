@@ -1,0 +1,97 @@
+"""One writer a run: a lock that the system frees when its process dies, however it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from polygait.errors import UserError
+from polygait.population.files import explaining_writes, write_all
+
+_held: set[int] = set()
+
+
+class RunLock:
+    """The exclusive right to write one run folder.
+
+    An flock belongs to the open file: it is dropped with the last copy of the descriptor. Programs
+    started by the holder do not get one (close-on-exec), and forked children close theirs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+
+    @property
+    def held(self) -> bool:
+        """Whether this object, in this process, holds the lock."""
+        return self._descriptor in _held
+
+    def require(self) -> None:
+        """Stop a caller who writes without the lock; that is a mistake in the program, not the user's."""
+        if not self.held:
+            raise RuntimeError("Writing a run needs its lock: use `with run.writing():`.")
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold the lock for a while, or say who holds it."""
+        self._descriptor = descriptor = self._acquire()
+        _held.add(descriptor)
+        try:
+            os.ftruncate(descriptor, 0)
+            with contextlib.suppress(OSError):  # on a full disk the lock holds without its note
+                write_all(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
+            yield
+        finally:
+            self._descriptor = -1
+            if descriptor in _held:
+                _held.discard(descriptor)
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, 0)
+                os.close(descriptor)
+
+    def _acquire(self) -> int:
+        with explaining_writes(self._path):
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(self._path, flags, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                note = os.pread(descriptor, 300, 0).decode("utf-8", "replace").split()
+                os.close(descriptor)
+                raise _busy(self._path.parent, note) from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+        return descriptor
+
+
+def _busy(run: Path, note: list[str]) -> UserError:
+    """The error for a run that somebody else is writing."""
+    if len(note) != 2 or not note[0].isdecimal():
+        return UserError(f"Another process is writing {run}.", "Wait for it, or choose another folder.")
+    process, host = note
+    if host != socket.gethostname():
+        return UserError(
+            f"Process {process} on {host!r} is writing {run}.",
+            "Wait for it or stop it there, then try again.",
+        )
+    if int(process) == os.getpid():
+        return UserError(f"This process ({process}) is already writing {run}.", "Finish that writing first.")
+    return UserError(
+        f"Process {process} is writing {run}.",
+        f"Wait for it, stop it (kill {process}) and try again, or choose another folder.",
+    )
+
+
+def _close_in_child() -> None:
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_in_child)

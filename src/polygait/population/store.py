@@ -1,0 +1,233 @@
+"""The run folder: everything one training leaves behind, safe to kill, safe to open.
+
+    RUN/manifest.json                      what the run is, which members it has, their checksums
+    RUN/members/000.safetensors            finished members
+    RUN/metrics.jsonl                      the log, one JSON object a line
+    RUN/checkpoints/00001234.safetensors   the newest two states of training, by iteration
+    RUN/lock                               held while a process writes
+
+Every write happens inside `with run.writing():`; reading needs no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygait.errors import UserError
+from polygait.population.checkpoints import (
+    Checkpoint,
+    newest_checkpoint,
+    remove_checkpoints,
+    write_checkpoint,
+)
+from polygait.population.files import (
+    START_AGAIN,
+    explaining_writes,
+    make_folder,
+    read_bounded,
+    remove_leftovers,
+    write_atomically,
+)
+from polygait.population.lock import RunLock
+from polygait.population.manifest import (
+    MemberEntry,
+    encode_manifest,
+    member_entries,
+    read_manifest,
+    with_member,
+)
+from polygait.population.metrics import MetricsLog
+from polygait.population.tensors import FILE_LIMIT, pack, unpack
+
+_OWN_FIELDS = frozenset({"format", "sha256", "members", "created", "updated"})
+
+
+class RunFolder:
+    """One run on disk. Open it with RunFolder.open(), begin one with RunFolder.create()."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path = path
+        self._manifest = manifest
+        self._lock = RunLock(path / "lock")
+        self._metrics = MetricsLog(path / "metrics.jsonl")
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], description: dict[str, Any]) -> RunFolder:
+        """Begin a run in a new or empty folder.
+
+        The description holds config, task, layout, filter, versions and seeds, and what else the
+        caller wants to remember; the members, the times and `complete` are added here.
+        """
+        run = Path(path)
+        _refuse_own_fields(description)
+        now = _now()
+        manifest = {"complete": False, **description, "members": [], "created": now, "updated": now}
+        data = encode_manifest(manifest)
+        with explaining_writes(run, START_AGAIN):
+            _require_unused(run)
+            make_folder(run)
+        with RunLock(run / "lock").hold():
+            _require_unused(run)
+            write_atomically(run / "manifest.json", data, START_AGAIN)
+        return cls.open(run)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Open a run for reading; enter writing() to change it."""
+        run = Path(path)
+        return cls(run, read_manifest(run))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """A copy of the manifest as last read or written."""
+        return copy.deepcopy(self._manifest)
+
+    @property
+    def members(self) -> dict[int, MemberEntry]:
+        """The finished members by index."""
+        return member_entries(self.manifest)
+
+    @property
+    def complete(self) -> bool:
+        """Whether training reached its end."""
+        return self._manifest["complete"]
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[RunFolder]:
+        """Hold the run's lock: clean up after a killed writer, see its last manifest, then write."""
+        with self._lock.hold():
+            for folder in (self.path, self.path / "members", self.path / "checkpoints"):
+                remove_leftovers(folder)
+            self._manifest = read_manifest(self.path)
+            try:
+                yield self
+            finally:
+                self._metrics.close()
+
+    def update_manifest(self, changes: dict[str, Any]) -> None:
+        """Replace some of the description's fields, or set `complete`."""
+        _refuse_own_fields(changes)
+        self._write_manifest(self._manifest | changes)
+
+    def save_member(
+        self, index: int, tensors: Mapping[str, np.ndarray], steps: int, summary: dict[str, Any]
+    ) -> None:
+        """Add a finished member: its file first, then the manifest that lists it.
+
+        Saving a listed member again replaces it, and at every moment one of the two is whole.
+        """
+        self._lock.require()
+        listed = self.members.get(index)
+        data = pack(tensors)
+        entry = replace(MemberEntry.describing(index, data, listed), steps=steps, summary=summary)
+        write_atomically(self.path / entry.file, data)
+        self._write_manifest(with_member(self._manifest, entry))
+        if listed and listed.file != entry.file:
+            with explaining_writes(self.path / listed.file):
+                (self.path / listed.file).unlink(missing_ok=True)
+
+    def load_member(self, index: int) -> dict[str, np.ndarray]:
+        """A member's arrays, exactly as saved; a missing, truncated or altered file is named."""
+        members = self.members
+        if index not in members:
+            known = ", ".join(map(str, members)) or "none yet"
+            raise UserError(f"{self.path} has no member {index}.", f"Finished members: {known}.")
+        entry = members[index]
+        path = self.path / entry.file
+        remedy = "Restore it from a copy of the run; the other members are not affected."
+        try:
+            data = read_bounded(path, FILE_LIMIT)
+        except FileNotFoundError:
+            raise UserError(f"Damaged: {path} is missing.", remedy) from None
+        if len(data) < entry.size:
+            raise UserError(
+                f"Damaged: {path} is truncated: {len(data):,} of {entry.size:,} bytes are left.", remedy
+            )
+        if hashlib.sha256(data).hexdigest() != entry.sha256 or len(data) > entry.size:
+            raise UserError(f"Damaged: {path} was altered; its checksum does not fit.", remedy)
+        return unpack(data, path)[0]
+
+    def save_checkpoint(
+        self, iteration: int, tensors: Mapping[str, np.ndarray], metadata: dict[str, Any]
+    ) -> None:
+        """Keep the state of training after an iteration; iterations count upwards, the newest two stay."""
+        self._lock.require()
+        write_checkpoint(self._checkpoints, Checkpoint(iteration, dict(tensors), metadata))
+
+    def load_checkpoint(self) -> Checkpoint | None:
+        """The newest good checkpoint, or None; its `skipped` names newer files that were damaged."""
+        return newest_checkpoint(self._checkpoints)
+
+    def clear_checkpoints(self) -> None:
+        """Delete all checkpoints, when training is complete."""
+        self._lock.require()
+        remove_checkpoints(self._checkpoints, keep=set())
+
+    def append_metrics(self, record: dict[str, Any]) -> None:
+        """Add one line to the log."""
+        self._lock.require()
+        self._metrics.append(record)
+
+    def sync_metrics(self) -> None:
+        """Record the log on disk; call it before save_checkpoint()."""
+        self._lock.require()
+        self._metrics.sync()
+
+    def metrics_size(self) -> int:
+        """The log's size in bytes, for a checkpoint to remember."""
+        return self._metrics.size()
+
+    def truncate_metrics(self, size: int) -> None:
+        """Cut the log back to the size a checkpoint remembers, so a resumed log equals an unbroken one."""
+        self._lock.require()
+        self._metrics.truncate(size)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The log's whole lines."""
+        return self._metrics.read()
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        self._lock.require()
+        write_atomically(self.path / "manifest.json", encode_manifest(manifest | {"updated": _now()}))
+        self._manifest = read_manifest(self.path)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _refuse_own_fields(fields: dict[str, Any]) -> None:
+    if own := sorted(_OWN_FIELDS & fields.keys()):
+        raise UserError(f"The run folder itself keeps {', '.join(own)}.", "Leave these fields out.")
+
+
+def _require_unused(run: Path) -> None:
+    """Stop before a folder that holds a run or somebody's files."""
+    if not run.exists():
+        return
+    if not run.is_dir():
+        raise UserError(f"Cannot begin a run in {run}: it is a file.", "Choose another --out.")
+    if (run / "manifest.json").exists():
+        raise UserError(
+            f"There is a run in {run} already.",
+            f"Go on with `polygait resume {run}` or choose another --out.",
+        )
+    leftovers = {"lock", ".manifest.json.tmp"}
+    if others := sorted(entry.name for entry in run.iterdir() if entry.name not in leftovers):
+        raise UserError(
+            f"Cannot begin a run in {run}: the folder is not empty ({others[0]!r}).", "Choose another --out."
+        )
