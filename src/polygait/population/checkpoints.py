@@ -13,7 +13,7 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.population.files import explaining_writes, read_bounded, write_atomically
 from polygait.population.strict_json import from_plain, parse, to_plain
-from polygait.population.tensors import FILE_LIMIT, content_digest, pack, unpack
+from polygait.population.tensors import FILE_LIMIT, content_digest, pack, require_storable, unpack
 
 _NAME = re.compile(r"([0-9]{8,})\.safetensors")
 
@@ -33,6 +33,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
     Later iterations go too: whoever writes this one started behind them, because they were damaged.
     """
+    require_storable(checkpoint.tensors)
     about = {"iteration": checkpoint.iteration, "metadata": to_plain(checkpoint.metadata, "metadata")}
     sealed = about | {"sha256": content_digest(checkpoint.tensors, about)}
     data = pack(checkpoint.tensors, json.dumps(sealed, allow_nan=False))

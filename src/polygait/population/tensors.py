@@ -25,12 +25,12 @@ STORABLE = frozenset(np.dtype(word) for word in _WORDS.split())
 _RESTORE = "Restore it from a copy of the run."
 
 
-def pack(tensors: Mapping[str, np.ndarray], text: str | None = None) -> bytes:
-    """The arrays, and a text about them, as the bytes of one safetensors file; equal arrays, equal bytes."""
+def require_storable(tensors: Mapping[str, np.ndarray]) -> None:
+    """Refuse arrays that could be written but not read back."""
     unfit = {name: array.dtype for name, array in tensors.items() if array.dtype not in STORABLE}
     if unfit:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in unfit.items())
-        raise UserError(f"Cannot store arrays of these types: {listed}.", f"Storable types: {_WORDS}.")
+        raise UserError(f"Cannot store arrays of these types: {listed}.", f"Storable types, in the byte order of this machine: {_WORDS}.")
     if "__metadata__" in tensors:
         raise UserError(
             "No array may be called '__metadata__'.", "Rename it; the file format uses that name."
@@ -41,6 +41,11 @@ def pack(tensors: Mapping[str, np.ndarray], text: str | None = None) -> bytes:
             f"{size:,} bytes of arrays are too many for one file (at most {ARRAYS_LIMIT:,}).",
             "Use fewer environments, a smaller replay buffer or smaller networks.",
         )
+
+
+def pack(tensors: Mapping[str, np.ndarray], text: str | None = None) -> bytes:
+    """The arrays, and a text about them, as the bytes of one safetensors file; equal arrays, equal bytes."""
+    require_storable(tensors)
     contiguous = {name: np.asarray(tensors[name], order="C") for name in sorted(tensors)}
     return safetensors.numpy.save(contiguous, None if text is None else {"polygait": text})
 
@@ -63,7 +68,6 @@ def content_digest(tensors: Mapping[str, np.ndarray], about: object = None) -> s
     digest = hashlib.sha256(canonical(about))
     for name in sorted(tensors):
         array = np.asarray(tensors[name], order="C")
-        digest.update(canonical([name, array.dtype.newbyteorder("<").str, list(array.shape)]))
-        little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(little_endian.reshape(-1).view(np.uint8).data)
+        digest.update(canonical([name, array.dtype.name, list(array.shape)]))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
