@@ -100,11 +100,14 @@ def read_bounded(path: Path, limit: int) -> bytes:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise UserError(f"Not an ordinary file: {path}.", "Restore it from a copy of the run.")
-            data = file.read(limit + 1) if status.st_size <= limit else None
+            with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 (a descriptor, not a path)
+                data = file.read(limit + 1) if status.st_size <= limit else None
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -30,7 +30,10 @@ def require_storable(tensors: Mapping[str, np.ndarray]) -> None:
     unfit = {name: array.dtype for name, array in tensors.items() if array.dtype not in STORABLE}
     if unfit:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in unfit.items())
-        raise UserError(f"Cannot store arrays of these types: {listed}.", f"Storable types, in the byte order of this machine: {_WORDS}.")
+        raise UserError(
+            f"Cannot store arrays of these types: {listed}.",
+            f"Storable types, in the byte order of this machine: {_WORDS}.",
+        )
     if "__metadata__" in tensors:
         raise UserError(
             "No array may be called '__metadata__'.", "Rename it; the file format uses that name."
