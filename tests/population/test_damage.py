@@ -205,6 +205,19 @@ def test_a_manifest_that_is_none(run, content):
         RunFolder.open(run.path)
 
 
+@pytest.mark.parametrize("levels", [100, 300, 600, 900])
+def test_a_manifest_nested_deeply(run, levels):
+    nested = '{"format": 1, "config": ' + "[" * levels + "]" * levels + "}"
+    (run.path / "manifest.json").write_text(nested)
+    with pytest.raises(UserError, match="nested too deeply"):
+        RunFolder.open(run.path)
+
+
+def test_what_is_nested_too_deeply_to_open_is_not_written(run):
+    with run.writing(), pytest.raises(UserError, match="64 levels"):
+        run.append_metrics({"a": json.loads("[" * 100 + "]" * 100)})
+
+
 @given(st.binary(max_size=300))
 @settings(max_examples=100, deadline=None)
 def test_any_bytes_as_any_file(tmp_path_factory, content):

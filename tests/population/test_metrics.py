@@ -57,6 +57,7 @@ def test_a_torn_last_line_is_passed_over_and_cut_off_by_the_next_writer(run):
 
 def test_a_resumed_log_equals_an_unbroken_one(run):
     path = run.path / "metrics.jsonl"
+    size = 0
     with run.writing():
         for step in range(6):
             run.append_metrics({"step": step})

@@ -163,7 +163,7 @@ def test_a_run_killed_at_any_moment_opens_with_whole_contents(run, start):
         steps = [record["iteration"] for record in opened.metrics()]
         assert steps == list(range(1, len(steps) + 1)) and len(steps) >= reached, kill
     assert reached > 10
-    with opened.writing():
+    with run.writing():
         assert not list(run.path.rglob("*.tmp"))
 
 

@@ -9,7 +9,9 @@ import pytest
 import safetensors.numpy
 
 import polygait.population.manifest as manifest_module
+import polygait.population.store as store_module
 from polygait.errors import UserError
+from polygait.population.files import write_atomically
 from polygait.population.store import RunFolder
 
 
@@ -73,7 +75,7 @@ def test_open_explains_what_is_no_run(tmp_path):
     with pytest.raises(UserError, match=r"has no manifest\.json"):
         RunFolder.open(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="It is a file"):
+    with pytest.raises(UserError, match="it is a file"):
         RunFolder.open(tmp_path / "file")
 
 
@@ -215,6 +217,7 @@ def test_checkpoints_round_trip_and_the_newest_two_stay(run, tensors):
     kept = sorted(path.name for path in (run.path / "checkpoints").iterdir())
     assert kept == ["100000000.safetensors", "99999999.safetensors"]
     checkpoint = RunFolder.open(run.path).load_checkpoint()
+    assert checkpoint is not None
     assert checkpoint.iteration == checkpoint.metadata["iteration"] == 100_000_000
     assert np.isnan(checkpoint.metadata["best"]) and checkpoint.skipped == ()
     assert_same(checkpoint.tensors, tensors)
@@ -252,23 +255,45 @@ def test_a_renamed_checkpoint_is_not_believed(run, tensors):
         run.load_checkpoint()
 
 
+def test_an_unreadable_checkpoint_folder_is_not_taken_for_an_empty_one(run):
+    (run.path / "checkpoints").write_text("a file")
+    with pytest.raises(UserError, match="Cannot read"):
+        run.load_checkpoint()
+
+
+def test_an_interrupt_after_the_manifest_was_replaced_loses_no_member(run, tensors, monkeypatch):
+    def interrupted(path, data):
+        write_atomically(path, data)
+        if path.name == "manifest.json":
+            raise KeyboardInterrupt
+
+    with run.writing():
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(store_module, "write_atomically", interrupted)
+            run.save_member(0, tensors, 1, {})
+        run.update_manifest({"complete": True})
+    assert list(RunFolder.open(run.path).members) == [0]
+
+
 def test_other_files_among_the_checkpoints_are_left_alone(run, tensors):
     (run.path / "checkpoints").mkdir()
-    (run.path / "checkpoints" / "mine.safetensors").write_bytes(b"notes")
+    for name in ("mine", "000000001"):
+        (run.path / "checkpoints" / f"{name}.safetensors").write_bytes(b"notes")
     with run.writing():
         run.save_checkpoint(1, tensors, {})
+        assert run.load_checkpoint().skipped == ()
         run.clear_checkpoints()
-    assert (run.path / "checkpoints" / "mine.safetensors").exists()
+    assert len(list((run.path / "checkpoints").iterdir())) == 2
 
 
 def test_writing_needs_the_lock(run, tensors):
     for attempt in (
         lambda: run.save_member(0, tensors, 1, {}),
         lambda: run.save_checkpoint(1, tensors, {}),
-        lambda: run.clear_checkpoints(),
+        run.clear_checkpoints,
         lambda: run.update_manifest({"complete": True}),
         lambda: run.append_metrics({}),
-        lambda: run.sync_metrics(),
+        run.sync_metrics,
         lambda: run.truncate_metrics(0),
     ):
         with pytest.raises(RuntimeError, match=r"with run\.writing\(\)"):

@@ -15,7 +15,7 @@ from polygait.population.files import explaining_writes, read_bounded, write_ato
 from polygait.population.strict_json import from_plain, parse, to_plain
 from polygait.population.tensors import FILE_LIMIT, content_digest, pack, require_storable, unpack
 
-_NAME = re.compile(r"([0-9]{8,})\.safetensors")
+_NAME = re.compile(r"([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +83,22 @@ def _read(path: Path) -> Checkpoint:
         digest = sealed.pop("sha256")
         iteration, metadata = sealed["iteration"], from_plain(sealed["metadata"])
         fits = digest == content_digest(tensors, sealed) and path.stem == f"{iteration:08d}"
-        if fits and isinstance(metadata, dict):
+        if fits and type(iteration) is int and isinstance(metadata, dict):
             return Checkpoint(iteration, tensors, metadata)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass  # not what write_checkpoint() writes
     raise UserError(f"Damaged: {path} was altered; its checksum does not fit.")
 
 
 def _files(folder: Path) -> dict[int, Path]:
     """The checkpoint files by iteration, the newest first."""
-    names = {path: _NAME.fullmatch(path.name) for path in folder.glob("*.safetensors")}
-    found = {int(match[1]): path for path, match in names.items() if match}
+    try:
+        paths = list(folder.iterdir())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UserError(
+            f"Cannot read {folder}: {error.strerror}.", "Check your rights to the folder."
+        ) from error
+    found = {int(match[1]): path for path in paths if (match := _NAME.fullmatch(path.name))}
     return dict(sorted(found.items(), reverse=True))

@@ -104,12 +104,12 @@ def read_bounded(path: Path, limit: int) -> bytes:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise UserError(f"Not an ordinary file: {path}.", "Restore it from a copy of the run.")
-            with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 (a descriptor, not a path)
+            with open(descriptor, "rb", closefd=False) as file:
                 data = file.read(limit + 1) if status.st_size <= limit else None
         finally:
             os.close(descriptor)
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(str(path)) from error
     except OSError as error:
         raise UserError(
             f"Cannot read {path}: {error.strerror or error}.", "Check the disk and your rights to the file."

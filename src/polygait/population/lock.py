@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from polygait.errors import UserError
-from polygait.population.files import explaining_writes, write_all
+from polygait.population.files import RESUME, explaining_writes, write_all
 
 _held: set[int] = set()
 
@@ -22,8 +22,9 @@ class RunLock:
     started by the holder do not get one (close-on-exec), and forked children close theirs.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, afterwards: str = RESUME) -> None:
         self._path = path
+        self._afterwards = afterwards
         self._descriptor = -1
 
     @property
@@ -42,8 +43,8 @@ class RunLock:
         self._descriptor = descriptor = self._acquire()
         _held.add(descriptor)
         try:
-            os.ftruncate(descriptor, 0)
             with contextlib.suppress(OSError):  # on a full disk the lock holds without its note
+                os.ftruncate(descriptor, 0)
                 write_all(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
             yield
         finally:
@@ -55,7 +56,7 @@ class RunLock:
                 os.close(descriptor)
 
     def _acquire(self) -> int:
-        with explaining_writes(self._path):
+        with explaining_writes(self._path, self._afterwards):
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(self._path, flags, 0o666)
             try:

@@ -99,17 +99,13 @@ def encode_manifest(manifest: dict[str, Any]) -> bytes:
 def read_manifest(run: Path) -> dict[str, Any]:
     """A run's manifest, whole, of a known format and well-formed; UserError otherwise."""
     path = run / "manifest.json"
-    if not run.is_dir():
-        what = "It is a file" if run.is_file() else "There is no such folder"
-        raise UserError(
-            f"Cannot open the run {run}: {what}.", "Give the folder `polygait train --out` wrote."
-        )
     try:
         data = read_bounded(path, SIZE_LIMIT)
     except FileNotFoundError:
-        raise UserError(
-            f"Not a run folder: {run} has no manifest.json.", "Give the folder `polygait train --out` wrote."
-        ) from None
+        reason = "it has no manifest.json" if run.is_dir() else "there is no such folder"
+        reason = "it is a file" if run.is_file() else reason
+        remedy = "Give the folder that `polygait train --out` wrote."
+        raise UserError(f"Not a run folder: {run}: {reason}.", remedy) from None
     try:
         manifest = parse(data)
     except ValueError as error:

@@ -31,10 +31,10 @@ class MetricsLog:
             descriptor = self._opened()
             try:
                 write_all(descriptor, line)
+                self._size += len(line)
             except BaseException:
                 os.ftruncate(descriptor, self._size)
                 raise
-        self._size += len(line)
 
     def sync(self) -> None:
         """Record every line on disk, so that a checkpoint never remembers a line that power loss took."""
@@ -99,7 +99,7 @@ class MetricsLog:
         if parts and zlib.crc32(parts[1] + b"}") == int(parts[2], 16):
             try:
                 return from_plain(parse(parts[1] + b"}"))
-            except (ValueError, RecursionError):
+            except ValueError:
                 pass
         raise UserError(
             f"Damaged: line {number} of {self._path} was altered.",

@@ -76,7 +76,7 @@ class RunFolder:
         with explaining_writes(run, START_AGAIN):
             _require_unused(run)
             make_folder(run)
-        with RunLock(run / "lock").hold():
+        with RunLock(run / "lock", START_AGAIN).hold():
             _require_unused(run)
             write_atomically(run / "manifest.json", data, START_AGAIN)
         return cls.open(run)
@@ -202,8 +202,11 @@ class RunFolder:
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         self._lock.require()
-        write_atomically(self.path / "manifest.json", encode_manifest(manifest | {"updated": _now()}))
-        self._manifest = read_manifest(self.path)
+        data = encode_manifest(manifest | {"updated": _now()})
+        try:
+            write_atomically(self.path / "manifest.json", data)
+        finally:  # an interrupt may come after the file was replaced; what is on disk holds
+            self._manifest = read_manifest(self.path)
 
 
 def _now() -> str:

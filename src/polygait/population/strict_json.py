@@ -10,19 +10,26 @@ import numpy as np
 
 from polygait.errors import UserError
 
+_MOST_LEVELS = 64
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def to_plain(value: Any, where: str = "value") -> Any:
     """A value as strict JSON can hold it; NumPy numbers and arrays become plain ones."""
+    if _deeper(value, _MOST_LEVELS):
+        raise UserError(f"{where} is nested more than {_MOST_LEVELS} levels deep.", "Flatten it.")
+    return _spelled(value, where)
+
+
+def _spelled(value: Any, where: str) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, dict):
         if unfit := [key for key in value if not isinstance(key, str)]:
             raise UserError(f"JSON keys must be text, got {unfit[0]!r} in {where}.", "Use str(key).")
-        return {key: to_plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {key: _spelled(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+        return [_spelled(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, str) and value in _NUMBERS:
@@ -52,9 +59,20 @@ def canonical(plain: Any) -> bytes:
 def parse(data: bytes) -> Any:
     """Plain data from strict JSON; ValueError for anything else, however deep or long."""
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        plain = json.loads(data.decode("utf-8"), parse_constant=_refuse)
+    except RecursionError:
+        plain = None
+    if plain is None or _deeper(plain, _MOST_LEVELS):
+        raise ValueError("empty or nested too deeply")
+    return plain
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether lists and dicts lie in each other beyond so many levels."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_deeper(item, levels - 1) for item in inner)
 
 
 def _refuse(constant: str) -> Any:

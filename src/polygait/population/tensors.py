@@ -59,7 +59,9 @@ def unpack(data: bytes, path: Path) -> tuple[dict[str, np.ndarray], str | None]:
         tensors = safetensors.numpy.load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except Exception as error:  # whatever the parser says about a stranger's bytes, the file is unfit
-        raise UserError(f"Damaged: {path} is not a safetensors file ({error}).", _RESTORE) from error
+        raise UserError(
+            f"Damaged: {path} is not a safetensors file ({str(error)[:200]!r}).", _RESTORE
+        ) from error
     for name, array in tensors.items():
         if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
             raise UserError(f"Damaged: {path} has numbers in the truth values {name!r}.", _RESTORE)

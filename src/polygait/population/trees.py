@@ -1,6 +1,7 @@
-"""Trees of arrays as flat, named arrays and back, every bit and type preserved."""
+"""Trees of arrays as flat, named arrays and back, every bit and type preserved.
 
-# ruff: noqa: PLC0415 (JAX is loaded when a tree is handled, not when a run folder is opened)
+JAX is imported inside: opening a run folder does not need it.
+"""
 
 from __future__ import annotations
 
