@@ -353,3 +353,13 @@ def test_writing_follows_no_link_out_of_the_folder(run, tmp_path, name):
     except UserError as error:
         assert "Cannot write" in error.problem
     assert precious.read_text() == "precious"
+
+
+def test_beginning_a_run_follows_no_link_out_of_the_folder(tmp_path, description):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".manifest.json.tmp").symlink_to(precious)
+    with pytest.raises(UserError, match="Cannot write"):
+        RunFolder.create(tmp_path / "run", description)
+    assert precious.read_text() == "precious"
