@@ -1,0 +1,1 @@
+"""One policy gets better: networks, acting, rollouts, advantages, PPO."""

@@ -1,0 +1,321 @@
+"""Proximal policy optimisation of a cohort (Schulman et al. 2017), on every core at once.
+
+Policy and critic share no parameter and clip their gradients apart, so once the advantages are known
+their updates are independent, as are the members'. Each (member, network) is one compiled program
+over all epochs and minibatches; a thread pool runs them side by side. A member's result has the same
+bits whoever trains beside it and in whatever order the programs finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, Int32, Key, UInt32
+
+from polygait.config import PPOConfig
+from polygait.learning.advantage import Experience, generalised_advantage, value_target
+from polygait.learning.batch import Batch
+from polygait.learning.keys import named_key
+from polygait.learning.networks import Critic, Policy
+
+Tree = TypeVar("Tree")
+
+ADVANTAGE_EPSILON = 1e-5
+"""Added to the standard deviation of a minibatch's advantages."""
+
+# Matrix products stay on one thread each: their last bits then do not depend on the number of cores,
+# and the cores are taken by other programs anyway.
+_compiled = partial(jax.jit, static_argnames="config", compiler_options={"xla_cpu_multi_thread_eigen": False})
+
+
+class LearnerState(eqx.Module):
+    """What learns. Every array has a leading member axis, except inside the update of one member."""
+
+    policy: Policy
+    critic: Critic
+    policy_optimizer: optax.OptState
+    critic_optimizer: optax.OptState
+
+
+class PPOStatistics(NamedTuple):
+    """How an update went; losses, divergence and clipping are means over its minibatches."""
+
+    policy_loss: Float[np.ndarray, " member"]
+    value_loss: Float[np.ndarray, " member"]
+    approximate_kl: Float[np.ndarray, " member"]
+    """Mean of ratio − 1 − log ratio, which estimates KL(old policy ‖ new policy)."""
+    clip_fraction: Float[np.ndarray, " member"]
+    """Share of samples whose ratio lies beyond the clip."""
+    explained_variance: Float[np.ndarray, " member"]
+    """1 − Var(target − V)/Var(target) before the update: 1 is a perfect critic, 0 a constant one."""
+    entropy: Float[np.ndarray, " member"]
+    std: Float[np.ndarray, " member"]
+    """Mean standard deviation of the actions, like the entropy after the update."""
+
+
+class Lesson(NamedTuple):
+    """What one member is to learn from its rollout, one row per sample."""
+
+    observation: Float[Array, "sample state"]
+    action: Float[Array, "sample action"]
+    advantage: Float[Array, " sample"]
+    value_target: Float[Array, " sample"]
+    explained_variance: Float[Array, ""]
+
+
+class PolicySamples(NamedTuple):
+    """What the clipped surrogate reads."""
+
+    observation: Float[Array, "sample state"]
+    action: Float[Array, "sample action"]
+    log_probability: Float[Array, " sample"]
+    """log π(a|s) of the policy that acted."""
+    advantage: Float[Array, " sample"]
+
+
+class PolicyMeasures(NamedTuple):
+    """What a step of the policy tells about itself."""
+
+    loss: Float[Array, "*step"]
+    approximate_kl: Float[Array, "*step"]
+    clip_fraction: Float[Array, "*step"]
+
+
+class PolicyUpdate(NamedTuple):
+    """A member's policy after all epochs."""
+
+    policy: Policy
+    optimizer: optax.OptState
+    measures: PolicyMeasures
+    entropy: Float[Array, ""]
+    std: Float[Array, ""]
+
+
+class CriticUpdate(NamedTuple):
+    """A member's critic after all epochs."""
+
+    critic: Critic
+    optimizer: optax.OptState
+    loss: Float[Array, ""]
+
+
+def initial_learner(
+    member_keys: Key[Array, " member"], sizes: tuple[int, int], config: PPOConfig
+) -> LearnerState:
+    """Fresh networks for every member; `sizes` = (observation size, action size)."""
+    config.check()
+    optimizer = make_optimizer(config)
+
+    def of_member(key: Key[Array, ""]) -> LearnerState:
+        policy = Policy(named_key(key, "policy"), sizes, config)
+        critic = Critic(named_key(key, "critic"), sizes[0], config)
+        return LearnerState(policy, critic, optimizer.init(policy), optimizer.init(critic))
+
+    return jax.vmap(of_member)(member_keys)
+
+
+def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
+    """Adam on gradients no longer than max_gradient_norm; each network has its own."""
+    return optax.chain(
+        optax.clip_by_global_norm(config.max_gradient_norm),
+        optax.adam(config.learning_rate, eps=config.adam_epsilon),
+    )
+
+
+def ppo_update(
+    learner: LearnerState, batch: Batch, member_keys: Key[Array, " member"], iteration: int, config: PPOConfig
+) -> tuple[LearnerState, PPOStatistics]:
+    """Improve every member on its own part of the batch, whose reward already holds any bonus.
+
+    Only the order of samples is random, and it follows from a member's key and the iteration.
+    """
+    length, num_members, envs_per_member = batch.reward.shape
+    arrays = jax.tree.map(np.asarray, learner)
+    members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
+    shares = [jax.tree.map(lambda array, m=m: array[:, m], batch) for m in range(num_members)]
+    seeds = np.asarray(_order_seeds(member_keys, np.uint32(iteration)))
+    orders = [sample_order(seed, length * envs_per_member, config) for seed in seeds]
+    with ThreadPoolExecutor() as pool:
+        lessons = list(
+            pool.map(
+                lambda member, share: jax.block_until_ready(_study(member.critic, share, config)),
+                members,
+                shares,
+            )
+        )
+        # The critic's program is the longer one: started first, it leaves no core idle at the end.
+        critics = pool.map(
+            lambda *arguments: jax.block_until_ready(_improve_critic(*arguments, config)),
+            members,
+            lessons,
+            orders,
+        )
+        policies = pool.map(
+            lambda *arguments: jax.block_until_ready(_improve_policy(*arguments, config)),
+            members,
+            lessons,
+            orders,
+        )
+        policy_updates, critic_updates = _stacked(list(policies)), _stacked(list(critics))
+    improved = LearnerState(
+        policy_updates.policy, critic_updates.critic, policy_updates.optimizer, critic_updates.optimizer
+    )
+    statistics = PPOStatistics(
+        policy_loss=policy_updates.measures.loss,
+        value_loss=critic_updates.loss,
+        approximate_kl=policy_updates.measures.approximate_kl,
+        clip_fraction=policy_updates.measures.clip_fraction,
+        explained_variance=np.stack([lesson.explained_variance for lesson in lessons]),
+        entropy=policy_updates.entropy,
+        std=policy_updates.std,
+    )
+    return jax.device_put(improved), statistics
+
+
+def sample_order(
+    seed: UInt32[np.ndarray, " word"], num_samples: int, config: PPOConfig
+) -> Int32[np.ndarray, "step minibatch"]:
+    """Which samples each gradient step reads: all of them, shuffled anew for every epoch.
+
+    Epochs follow each other without a gap, so a minibatch may span two; where the sizes do not
+    divide, less than one minibatch of the last epoch goes unused instead of some of every epoch.
+    Shuffled by NumPy, since XLA sorts so slowly that its shuffle would add a fifth to the update.
+    """
+    generator = np.random.default_rng(seed)
+    stream = np.concatenate([generator.permutation(num_samples) for _ in range(config.epochs)])
+    num_steps = len(stream) // config.minibatch_size
+    used = stream[: num_steps * config.minibatch_size]
+    return used.reshape(num_steps, config.minibatch_size).astype(np.int32)
+
+
+@jax.jit
+def _order_seeds(
+    member_keys: Key[Array, " member"], iteration: Int[Array, ""] | np.uint32
+) -> UInt32[Array, "member word"]:
+    """A seed for each member's sample_order."""
+
+    def of_member(key: Key[Array, ""]) -> UInt32[Array, " word"]:
+        return jax.random.key_data(named_key(key, "sample order", jnp.asarray(iteration)))
+
+    return jax.vmap(of_member)(member_keys)
+
+
+@_compiled
+def _study(critic: Critic, batch: Batch, config: PPOConfig) -> Lesson:
+    """Advantages and value targets of one member's rollout, as the critic sees it before the update."""
+    experience = Experience(
+        reward=batch.reward,
+        terminated=batch.terminated,
+        truncated=batch.truncated,
+        value=critic(batch.observation),
+        next_value=critic(batch.next_observation),
+    )
+    advantage = generalised_advantage(experience, config)
+    target = value_target(experience, advantage, config)
+    variance = jnp.var(target)
+    unexplained = jnp.var(target - experience.value)
+    return Lesson(
+        observation=_flat(batch.observation),
+        action=_flat(batch.action),
+        advantage=advantage.reshape(-1),
+        value_target=target.reshape(-1),
+        explained_variance=jnp.where(variance > 0, 1 - unexplained / variance, 0.0),
+    )
+
+
+@_compiled
+def _improve_policy(
+    learner: LearnerState, lesson: Lesson, order: Int[Array, "step minibatch"], config: PPOConfig
+) -> PolicyUpdate:
+    """All epochs of one member's policy."""
+    optimizer = make_optimizer(config)
+    samples = PolicySamples(
+        observation=lesson.observation,
+        action=lesson.action,
+        log_probability=learner.policy.log_probability(lesson.observation, lesson.action),
+        advantage=lesson.advantage,
+    )
+
+    def step(
+        carry: tuple[Policy, optax.OptState], ids: Int[Array, " minibatch"]
+    ) -> tuple[tuple[Policy, optax.OptState], PolicyMeasures]:
+        policy, state = carry
+        minibatch = jax.tree.map(lambda array: array[ids], samples)
+        gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
+        change, state = optimizer.update(gradient, state)
+        return (optax.apply_updates(policy, change), state), measures
+
+    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), order)
+    mean_measures = jax.tree.map(jnp.mean, measures)
+    return PolicyUpdate(policy, state, mean_measures, policy.entropy(), policy.std().mean())
+
+
+@_compiled
+def _improve_critic(
+    learner: LearnerState, lesson: Lesson, order: Int[Array, "step minibatch"], config: PPOConfig
+) -> CriticUpdate:
+    """All epochs of one member's critic."""
+    optimizer = make_optimizer(config)
+
+    def step(
+        carry: tuple[Critic, optax.OptState], ids: Int[Array, " minibatch"]
+    ) -> tuple[tuple[Critic, optax.OptState], Float[Array, ""]]:
+        critic, state = carry
+        observation, target = lesson.observation[ids], lesson.value_target[ids]
+        gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
+        change, state = optimizer.update(gradient, state)
+        return (optax.apply_updates(critic, change), state), loss
+
+    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), order)
+    return CriticUpdate(critic, state, losses.mean())
+
+
+def policy_loss(
+    policy: Policy, samples: PolicySamples, config: PPOConfig
+) -> tuple[Float[Array, ""], PolicyMeasures]:
+    """−E[min(ρ·A, clip(ρ, 1 − ε, 1 + ε)·A)] − c·H(π), with ρ = π(a|s)/π_old(a|s) (PPO, Eq. 7 and 9).
+
+    The advantages A have mean 0 and standard deviation 1 within the minibatch.
+    """
+    advantage = samples.advantage - samples.advantage.mean()
+    advantage = advantage / (samples.advantage.std() + ADVANTAGE_EPSILON)
+    log_ratio = policy.log_probability(samples.observation, samples.action) - samples.log_probability
+    ratio = jnp.exp(log_ratio)
+    clipped = jnp.clip(ratio, 1 - config.clip_ratio, 1 + config.clip_ratio)
+    surrogate = jnp.minimum(ratio * advantage, clipped * advantage).mean()
+    loss = -surrogate - config.entropy_coefficient * policy.entropy()
+    measures = PolicyMeasures(
+        loss=loss,
+        approximate_kl=jnp.mean(ratio - 1 - log_ratio),
+        clip_fraction=jnp.mean(jnp.abs(ratio - 1) > config.clip_ratio),
+    )
+    return loss, measures
+
+
+def value_loss(
+    critic: Critic,
+    observation: Float[Array, "sample state"],
+    target: Float[Array, " sample"],
+    config: PPOConfig,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """c·E[(V(s) − target)²], and the same without the coefficient c."""
+    error = jnp.mean((critic(observation) - target) ** 2)
+    return config.value_coefficient * error, error
+
+
+def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:
+    """Time and environment as one axis of samples."""
+    return array.reshape(-1, array.shape[-1])
+
+
+def _stacked(members: Sequence[Tree]) -> Tree:
+    """One tree with a leading member axis."""
+    return jax.tree.map(lambda *arrays: np.stack(arrays), *members)

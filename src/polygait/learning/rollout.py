@@ -1,0 +1,193 @@
+"""Act in every environment of every member for a while, and write down what happened."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Int64, Key
+
+from polygait.config import PPOConfig
+from polygait.errors import UserError
+from polygait.learning.acting import NumpyPolicy
+from polygait.learning.keys import named_key
+
+
+class StepResult(Protocol):
+    """What a step of an Environments gives: one row per environment, the true next state."""
+
+    @property
+    def observation(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def reward(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def terminated(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def truncated(self) -> np.ndarray: ...  # noqa: D102
+
+
+@runtime_checkable
+class Environments(Protocol):
+    """The part of a Task that collecting experience needs; rows are member-major."""
+
+    @property
+    def num_envs(self) -> int: ...  # noqa: D102
+    @property
+    def observation_size(self) -> int: ...  # noqa: D102
+    @property
+    def action_size(self) -> int: ...  # noqa: D102
+    def reset(self, env_ids: np.ndarray | None = None) -> np.ndarray:
+        """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
+        ...
+
+    def step(self, actions: np.ndarray) -> StepResult:
+        """Act in every environment; nothing resets by itself."""
+        ...
+
+
+class Position(NamedTuple):
+    """Where a cohort stands between two rollouts; with the task's snapshot, all a resume needs."""
+
+    observation: Float32[np.ndarray, "member env state"]
+    episode_return: Float64[np.ndarray, "member env"]
+    """Reward of the episode under way so far."""
+    episode_length: Int64[np.ndarray, "member env"]
+    """Steps of the episode under way so far."""
+
+
+class Episodes(NamedTuple):
+    """Episodes that ended during a rollout, in order of their end."""
+
+    member: Int[np.ndarray, " episode"]
+    total_reward: Float64[np.ndarray, " episode"]
+    length: Int[np.ndarray, " episode"]
+
+
+class Rollout(NamedTuple):
+    """What every member did and met. Observations are raw, actions unclipped."""
+
+    observation: Float32[np.ndarray, "time member env state"]
+    action: Float32[np.ndarray, "time member env action"]
+    reward: Float64[np.ndarray, "time member env"]
+    terminated: Bool[np.ndarray, "time member env"]
+    truncated: Bool[np.ndarray, "time member env"]
+    next_observation: Float32[np.ndarray, "time member env state"]
+    """The true next state, also where an episode ended and `observation` goes on with a new one."""
+    episodes: Episodes
+    position: Position
+    """Where to go on."""
+
+
+def start_position(task: Environments, num_members: int) -> Position:
+    """Begin new episodes everywhere."""
+    if task.num_envs % num_members:
+        raise UserError(
+            f"{task.num_envs} environments cannot be shared evenly by {num_members} members.",
+            f"Make the task with a multiple of {num_members} environments.",
+        )
+    envs_per_member = task.num_envs // num_members
+    observation = np.asarray(task.reset())
+    return Position(
+        observation=observation.reshape(num_members, envs_per_member, -1).astype(np.float32),
+        episode_return=np.zeros((num_members, envs_per_member)),
+        episode_length=np.zeros((num_members, envs_per_member), np.int64),
+    )
+
+
+def rollout_length(config: PPOConfig, envs_per_member: int) -> int:
+    """How many times every environment steps in one rollout."""
+    if config.rollout_steps % envs_per_member:
+        raise UserError(
+            f"rollout_steps {config.rollout_steps} is not a multiple of the {envs_per_member} environments "
+            "of a member.",
+            "Choose numbers that divide, so that every environment steps equally often.",
+        )
+    return config.rollout_steps // envs_per_member
+
+
+def rollout_noise(
+    member_keys: Key[Array, " member"], iteration: int, shape: tuple[int, int, int]
+) -> Float32[np.ndarray, "time member env action"]:
+    """Standard normal noise of a whole rollout; `shape` = (rollout length, envs per member, action size).
+
+    Drawn at once from each member's key and the iteration number: no other random state exists, and
+    a member's noise does not depend on its cohort.
+    """
+    return np.asarray(_draw(member_keys, np.uint32(iteration), shape))
+
+
+@partial(jax.jit, static_argnames="shape")
+def _draw(
+    member_keys: Key[Array, " member"], iteration: Int[Array, ""] | np.uint32, shape: tuple[int, int, int]
+) -> Float[Array, "time member env action"]:
+    def of_member(key: Key[Array, ""]) -> Float[Array, "time env action"]:
+        return jax.random.normal(named_key(key, "rollout", jax.numpy.asarray(iteration)), shape)
+
+    return jax.vmap(of_member, out_axes=1)(member_keys)
+
+
+def collect(
+    task: Environments,
+    policy: NumpyPolicy,
+    noise: Float32[np.ndarray, "time member env action"],
+    position: Position,
+) -> Rollout:
+    """Go on from `position` for as many steps as there is noise: a = μ(s) + σ·noise.
+
+    The environment receives a cut to [−1, 1]; the record keeps a itself, which is what π(a|s) is about.
+    """
+    rollout = _blank(noise.shape, position)
+    rows = noise.shape[1:3]
+    action = np.multiply(noise, policy.std[:, None], out=rollout.action)
+    clipped = np.empty_like(action[0])
+    commands = clipped.reshape(task.num_envs, task.action_size)
+    episode_return, episode_length = position.episode_return.copy(), position.episode_length.copy()
+    finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    observation: np.ndarray = position.observation
+    for time in range(len(noise)):
+        rollout.observation[time] = observation
+        np.add(action[time], policy.mean(rollout.observation[time]), out=action[time])
+        np.minimum(action[time], 1.0, out=clipped)
+        np.maximum(clipped, -1.0, out=clipped)
+        step = task.step(commands)
+        observation = step.observation.reshape(*rows, -1)
+        rollout.next_observation[time] = observation
+        rollout.reward[time] = step.reward.reshape(rows)
+        rollout.terminated[time] = step.terminated.reshape(rows)
+        rollout.truncated[time] = step.truncated.reshape(rows)
+        episode_return += rollout.reward[time]
+        episode_length += 1
+        ended = rollout.terminated[time] | rollout.truncated[time]
+        if ended.any():
+            observation = task.reset(np.flatnonzero(ended)).reshape(*rows, -1)
+            finished.append((ended.nonzero()[0], episode_return[ended], episode_length[ended]))
+            episode_return[ended] = 0.0
+            episode_length[ended] = 0
+    end = Position(observation.astype(np.float32), episode_return, episode_length)
+    return rollout._replace(episodes=_joined(finished), position=end)
+
+
+def _blank(shape: tuple[int, ...], position: Position) -> Rollout:
+    """A rollout with room for everything; its noise has the given shape."""
+    time, *rows, _ = shape
+    states = (time, *position.observation.shape)
+    return Rollout(
+        observation=np.empty(states, np.float32),
+        action=np.empty(shape, np.float32),
+        reward=np.empty((time, *rows)),
+        terminated=np.empty((time, *rows), bool),
+        truncated=np.empty((time, *rows), bool),
+        next_observation=np.empty(states, np.float32),
+        episodes=_joined([]),
+        position=position,
+    )
+
+
+def _joined(finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Episodes:
+    """One record of all finished episodes."""
+    if not finished:
+        return Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+    member, total_reward, length = (np.concatenate(column) for column in zip(*finished, strict=True))
+    return Episodes(member, total_reward, length)
