@@ -55,22 +55,7 @@ class PPOConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
-        positive += ("max_gradient_norm", "action_std", "rollout_steps")
-        found = [
-            f"{name} must be above 0, got {getattr(self, name)}."
-            for name in positive
-            if not getattr(self, name) > 0
-        ]
-        for name in ("value_coefficient", "entropy_coefficient"):
-            if not getattr(self, name) >= 0:
-                found.append(f"{name} must not be negative, got {getattr(self, name)}.")
-        for name in ("discount", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                found.append(f"{name} must lie in [0, 1], got {getattr(self, name)}.")
-        for name in ("policy_hidden", "critic_hidden"):
-            if not all(width > 0 for width in getattr(self, name)):
-                found.append(f"{name} must hold widths above 0, got {getattr(self, name)}.")
+        found = self._range_problems()
         if self.value_target not in ("gae", "monte-carlo"):
             found.append(f"value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
         lowest, highest = self.std_bounds
@@ -84,6 +69,23 @@ class PPOConfig:
                 f"{self.rollout_steps}, got {self.minibatch_size}."
             )
         return found
+
+    def _range_problems(self) -> list[str]:
+        """The fields whose value alone is impossible."""
+        positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
+        positive += ("max_gradient_norm", "action_std", "rollout_steps")
+        rules = {name: (getattr(self, name) > 0, "be above 0") for name in positive}
+        for name in ("value_coefficient", "entropy_coefficient"):
+            rules[name] = getattr(self, name) >= 0, "not be negative"
+        for name in ("discount", "gae_lambda"):
+            rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
+        for name in ("policy_hidden", "critic_hidden"):
+            rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"
+        return [
+            f"{name} must {rule}, got {getattr(self, name)}."
+            for name, (kept, rule) in rules.items()
+            if not kept
+        ]
 
     def check(self) -> None:
         """Raise one UserError that names every problem."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 
@@ -29,7 +30,7 @@ class Mlp(eqx.Module):
     def __init__(self, key: Key[Array, ""], widths: tuple[int, ...], activation: Activation = "tanh") -> None:
         """Layers between `widths`: inputs first, outputs last."""
         orthogonal = jax.nn.initializers.orthogonal()
-        shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        shapes = list(itertools.pairwise(widths))
         self.weights = tuple(
             orthogonal(named_key(key, "layer", index), shape, jnp.float32)
             for index, shape in enumerate(shapes)
@@ -85,7 +86,10 @@ class Policy(eqx.Module):
     def log_probability(
         self, observation: Float[Array, "*batch state"], action: Float[Array, "*batch action"]
     ) -> Float[Array, "*batch"]:
-        """log π(a|s) = −Σ_d [ (a_d − μ_d)²/(2σ_d²) + log σ_d + log(2π)/2 ], of the unclipped action."""
+        """The log-likelihood of an unclipped action.
+
+        log π(a|s) = −Σ_d [ (a_d − μ_d)²/(2σ_d²) + log σ_d + log(2π)/2 ].
+        """
         std = self.std()
         deviation = (action - self.mean(observation)) / std
         return -jnp.sum(0.5 * deviation**2 + jnp.log(std) + 0.5 * math.log(2 * math.pi), axis=-1)

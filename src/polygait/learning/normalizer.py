@@ -19,9 +19,9 @@ SMALLEST_VARIANCE = 1e-8
 class Moments(NamedTuple):
     """How many values were seen, their mean and their (population) variance, per member."""
 
-    count: Float64[np.ndarray, " member"]
-    mean: Float64[np.ndarray, "member *feature"]
-    variance: Float64[np.ndarray, "member *feature"]
+    num_values: Float64[np.ndarray, " member"]
+    mean: Float64[np.ndarray, "member ..."]
+    variance: Float64[np.ndarray, "member ..."]
 
 
 class RewardScale(NamedTuple):
@@ -62,11 +62,11 @@ def merge_moments(moments: Moments, values: Float[np.ndarray, "time member env *
     new_mean = values.mean(axis=(0, 2))
     new_variance = values.var(axis=(0, 2))
     new_count = float(values.shape[0] * values.shape[2])
-    total = moments.count + new_count
+    total = moments.num_values + new_count
     share = (new_count / total).reshape(-1, *[1] * (new_mean.ndim - 1))
     shift = new_mean - moments.mean
     return Moments(
-        count=total,
+        num_values=total,
         mean=moments.mean + shift * share,
         variance=(1 - share) * moments.variance + share * new_variance + shift**2 * share * (1 - share),
     )
@@ -109,7 +109,10 @@ def update_reward_scale(
 def scale_reward(
     scale: RewardScale, reward: Float[np.ndarray, "time member env"]
 ) -> Float[np.ndarray, "time member env"]:
-    """r / std(G), not centred: that would change what is best. A constant G leaves rewards alone."""
+    """Rewards divided by std(G), not centred: that would change what is best.
+
+    Where G has not varied, rewards stay as they are.
+    """
     variance = scale.moments.variance
     std = np.sqrt(np.where(variance < SMALLEST_VARIANCE, 1.0, variance))
     return reward / std[:, None]

@@ -11,29 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Int32, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Int32, Key, UInt32
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
 from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
+from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
 from polygait.learning.networks import Critic, Policy
 
 Tree = TypeVar("Tree")
 
-ADVANTAGE_EPSILON = 1e-5
-"""Added to the standard deviation of a minibatch's advantages."""
-
-# Matrix products stay on one thread each: their last bits then do not depend on the number of cores,
-# and the cores are taken by other programs anyway.
-_compiled = partial(jax.jit, static_argnames="config", compiler_options={"xla_cpu_multi_thread_eigen": False})
+_compiled = partial(jax.jit, static_argnames="config")
 
 
 class LearnerState(eqx.Module):
@@ -61,6 +57,17 @@ class PPOStatistics(NamedTuple):
     """Mean standard deviation of the actions, like the entropy after the update."""
 
 
+class MemberBatch(NamedTuple):
+    """One member's share of a Batch."""
+
+    observation: Float[Array, "time env state"]
+    next_observation: Float[Array, "time env state"]
+    action: Float[Array, "time env action"]
+    reward: Float[Array, "time env"]
+    terminated: Bool[Array, "time env"]
+    truncated: Bool[Array, "time env"]
+
+
 class Lesson(NamedTuple):
     """What one member is to learn from its rollout, one row per sample."""
 
@@ -69,24 +76,6 @@ class Lesson(NamedTuple):
     advantage: Float[Array, " sample"]
     value_target: Float[Array, " sample"]
     explained_variance: Float[Array, ""]
-
-
-class PolicySamples(NamedTuple):
-    """What the clipped surrogate reads."""
-
-    observation: Float[Array, "sample state"]
-    action: Float[Array, "sample action"]
-    log_probability: Float[Array, " sample"]
-    """log π(a|s) of the policy that acted."""
-    advantage: Float[Array, " sample"]
-
-
-class PolicyMeasures(NamedTuple):
-    """What a step of the policy tells about itself."""
-
-    loss: Float[Array, "*step"]
-    approximate_kl: Float[Array, "*step"]
-    clip_fraction: Float[Array, "*step"]
 
 
 class PolicyUpdate(NamedTuple):
@@ -117,7 +106,8 @@ def initial_learner(
     def of_member(key: Key[Array, ""]) -> LearnerState:
         policy = Policy(named_key(key, "policy"), sizes, config)
         critic = Critic(named_key(key, "critic"), sizes[0], config)
-        return LearnerState(policy, critic, optimizer.init(policy), optimizer.init(critic))
+        networks: tuple[Any, Any] = policy, critic
+        return LearnerState(*networks, *map(optimizer.init, networks))
 
     return jax.vmap(of_member)(member_keys)
 
@@ -140,7 +130,7 @@ def ppo_update(
     length, num_members, envs_per_member = batch.reward.shape
     arrays = jax.tree.map(np.asarray, learner)
     members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
-    shares = [jax.tree.map(lambda array, m=m: array[:, m], batch) for m in range(num_members)]
+    shares = [_share(batch, m) for m in range(num_members)]
     seeds = np.asarray(_order_seeds(member_keys, np.uint32(iteration)))
     orders = [sample_order(seed, length * envs_per_member, config) for seed in seeds]
     with ThreadPoolExecutor() as pool:
@@ -209,7 +199,7 @@ def _order_seeds(
 
 
 @_compiled
-def _study(critic: Critic, batch: Batch, config: PPOConfig) -> Lesson:
+def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
     """Advantages and value targets of one member's rollout, as the critic sees it before the update."""
     experience = Experience(
         reward=batch.reward,
@@ -250,8 +240,7 @@ def _improve_policy(
         policy, state = carry
         minibatch = jax.tree.map(lambda array: array[ids], samples)
         gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
-        change, state = optimizer.update(gradient, state)
-        return (optax.apply_updates(policy, change), state), measures
+        return _descend(optimizer, gradient, policy, state), measures
 
     (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), order)
     mean_measures = jax.tree.map(jnp.mean, measures)
@@ -271,44 +260,23 @@ def _improve_critic(
         critic, state = carry
         observation, target = lesson.observation[ids], lesson.value_target[ids]
         gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
-        change, state = optimizer.update(gradient, state)
-        return (optax.apply_updates(critic, change), state), loss
+        return _descend(optimizer, gradient, critic, state), loss
 
     (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), order)
     return CriticUpdate(critic, state, losses.mean())
 
 
-def policy_loss(
-    policy: Policy, samples: PolicySamples, config: PPOConfig
-) -> tuple[Float[Array, ""], PolicyMeasures]:
-    """−E[min(ρ·A, clip(ρ, 1 − ε, 1 + ε)·A)] − c·H(π), with ρ = π(a|s)/π_old(a|s) (PPO, Eq. 7 and 9).
-
-    The advantages A have mean 0 and standard deviation 1 within the minibatch.
-    """
-    advantage = samples.advantage - samples.advantage.mean()
-    advantage = advantage / (samples.advantage.std() + ADVANTAGE_EPSILON)
-    log_ratio = policy.log_probability(samples.observation, samples.action) - samples.log_probability
-    ratio = jnp.exp(log_ratio)
-    clipped = jnp.clip(ratio, 1 - config.clip_ratio, 1 + config.clip_ratio)
-    surrogate = jnp.minimum(ratio * advantage, clipped * advantage).mean()
-    loss = -surrogate - config.entropy_coefficient * policy.entropy()
-    measures = PolicyMeasures(
-        loss=loss,
-        approximate_kl=jnp.mean(ratio - 1 - log_ratio),
-        clip_fraction=jnp.mean(jnp.abs(ratio - 1) > config.clip_ratio),
-    )
-    return loss, measures
+def _descend(
+    optimizer: optax.GradientTransformation, gradient: Any, network: Tree, state: optax.OptState
+) -> tuple[Tree, optax.OptState]:
+    """One step of a network against its gradient."""
+    change, state = optimizer.update(gradient, state)
+    return eqx.apply_updates(network, change), state
 
 
-def value_loss(
-    critic: Critic,
-    observation: Float[Array, "sample state"],
-    target: Float[Array, " sample"],
-    config: PPOConfig,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """c·E[(V(s) − target)²], and the same without the coefficient c."""
-    error = jnp.mean((critic(observation) - target) ** 2)
-    return config.value_coefficient * error, error
+def _share(batch: Batch, member: int) -> MemberBatch:
+    """What belongs to one member."""
+    return MemberBatch(**{name: array[:, member] for name, array in batch._asdict().items()})
 
 
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:
