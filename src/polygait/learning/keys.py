@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import jax
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Integer, Key
 
-Name = str | int | Int[Array, ""]
+Name = str | int | Integer[Array, ""]
 
 
 def named_key(key: Key[Array, ""], *names: Name) -> Key[Array, ""]:
@@ -27,7 +27,7 @@ def member_keys(key: Key[Array, ""], first: int, count: int) -> Key[Array, " mem
     return jax.vmap(lambda index: named_key(key, "member", index))(jax.numpy.arange(first, first + count))
 
 
-def _number(name: Name) -> int | Int[Array, ""]:
+def _number(name: Name) -> int | Integer[Array, ""]:
     if isinstance(name, str):
         return int.from_bytes(hashlib.blake2s(name.encode(), digest_size=4).digest(), "little")
     if isinstance(name, int) and not 0 <= name < 2**32:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Int32, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Int32, Integer, Key, UInt32
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
@@ -131,7 +131,7 @@ def ppo_update(
     arrays = jax.tree.map(np.asarray, learner)
     members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
     shares = [_share(batch, m) for m in range(num_members)]
-    seeds = np.asarray(_order_seeds(member_keys, np.uint32(iteration)))
+    seeds = np.asarray(_order_seeds(member_keys, jnp.uint32(iteration)))
     orders = [sample_order(seed, length * envs_per_member, config) for seed in seeds]
     with ThreadPoolExecutor() as pool:
         lessons = list(
@@ -188,12 +188,12 @@ def sample_order(
 
 @jax.jit
 def _order_seeds(
-    member_keys: Key[Array, " member"], iteration: Int[Array, ""] | np.uint32
+    member_keys: Key[Array, " member"], iteration: Integer[Array, ""]
 ) -> UInt32[Array, "member word"]:
     """A seed for each member's sample_order."""
 
     def of_member(key: Key[Array, ""]) -> UInt32[Array, " word"]:
-        return jax.random.key_data(named_key(key, "sample order", jnp.asarray(iteration)))
+        return jax.random.key_data(named_key(key, "sample order", iteration))
 
     return jax.vmap(of_member)(member_keys)
 

@@ -6,8 +6,9 @@ from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Int64, Key
+from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Int64, Integer, Key
 
 from polygait.config import PPOConfig
 from polygait.errors import UserError
@@ -15,6 +16,7 @@ from polygait.learning.acting import NumpyPolicy
 from polygait.learning.keys import named_key
 
 
+@runtime_checkable
 class StepResult(Protocol):
     """What a step of an Environments gives: one row per environment, the true next state."""
 
@@ -115,15 +117,15 @@ def rollout_noise(
     Drawn at once from each member's key and the iteration number: no other random state exists, and
     a member's noise does not depend on its cohort.
     """
-    return np.asarray(_draw(member_keys, np.uint32(iteration), shape))
+    return np.asarray(_draw(member_keys, jnp.uint32(iteration), shape))
 
 
 @partial(jax.jit, static_argnames="shape")
 def _draw(
-    member_keys: Key[Array, " member"], iteration: Int[Array, ""] | np.uint32, shape: tuple[int, int, int]
+    member_keys: Key[Array, " member"], iteration: Integer[Array, ""], shape: tuple[int, int, int]
 ) -> Float[Array, "time member env action"]:
     def of_member(key: Key[Array, ""]) -> Float[Array, "time env action"]:
-        return jax.random.normal(named_key(key, "rollout", jax.numpy.asarray(iteration)), shape)
+        return jax.random.normal(named_key(key, "rollout", iteration), shape)
 
     return jax.vmap(of_member, out_axes=1)(member_keys)
 

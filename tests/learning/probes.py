@@ -1,0 +1,146 @@
+"""Tiny tasks that each isolate one kind of bug, and the shortest training loop that can solve them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from polygait import learning
+from polygait.config import PPOConfig
+
+PROBE_CONFIG = PPOConfig(
+    learning_rate=1e-2,
+    minibatch_size=32,
+    epochs=8,
+    rollout_steps=64,
+    policy_hidden=(16,),
+    critic_hidden=(16,),
+    normalize_observations=False,
+    scale_rewards=False,
+)
+
+
+class Step(NamedTuple):
+    observation: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+
+class Probe:
+    """Episodes of `episode_length` steps; subclasses say what is seen and earned, and how it ends."""
+
+    observation_size = 1
+    action_size = 1
+    episode_length = 1
+    time_limit = False
+
+    def __init__(self, num_envs: int, seed: int = 0) -> None:
+        self.num_envs = num_envs
+        self.steps = np.zeros(num_envs, int)
+        self.random = np.random.default_rng(seed)
+        self.seen = np.zeros((num_envs, self.observation_size))
+        self.last_actions = np.zeros((num_envs, self.action_size))
+
+    def reset(self, env_ids: np.ndarray | None = None) -> np.ndarray:
+        ids = np.arange(self.num_envs) if env_ids is None else env_ids
+        self.steps[ids] = 0
+        self.seen[ids] = self.observe(ids)
+        return self.seen.copy()
+
+    def step(self, actions: np.ndarray) -> Step:
+        self.last_actions = actions.copy()
+        reward = self.earn(actions)
+        self.steps += 1
+        self.seen[:] = self.observe(np.arange(self.num_envs))
+        over, never = self.steps == self.episode_length, np.zeros(self.num_envs, bool)
+        terminated, truncated = (never, over) if self.time_limit else (over, never)
+        return Step(self.seen.copy(), reward, terminated, truncated)
+
+    def observe(self, ids: np.ndarray) -> np.ndarray:
+        return np.zeros((len(ids), self.observation_size))
+
+    def earn(self, actions: np.ndarray) -> np.ndarray:
+        return np.ones(self.num_envs)
+
+
+class ConstantReward(Probe):
+    """V = 1: the critic's loss and its optimiser work."""
+
+
+class ObservedReward(Probe):
+    """Earns the ±1 that it sees, V(s) = s: observations reach the critic in the right rows."""
+
+    def observe(self, ids: np.ndarray) -> np.ndarray:
+        return self.random.choice([-1.0, 1.0], size=(len(ids), 1))
+
+    def earn(self, actions: np.ndarray) -> np.ndarray:
+        return self.seen[:, 0].copy()
+
+
+class DelayedReward(Probe):
+    """Sees 0 and earns nothing, sees 1 and earns 1: V(0) = γ, V(1) = 1, so discounting works."""
+
+    episode_length = 2
+
+    def observe(self, ids: np.ndarray) -> np.ndarray:
+        return self.steps[ids, None].astype(float)
+
+    def earn(self, actions: np.ndarray) -> np.ndarray:
+        return self.steps.astype(float)
+
+
+class TimeLimit(Probe):
+    """Earns 1 for ever but is cut every 5 steps: V = 1/(1 − γ) unless time limits count as failure."""
+
+    episode_length = 5
+    time_limit = True
+
+
+class RewardedAction(Probe):
+    """Earns −(a − s/2)² on a seen ±1: the surrogate pushes each action the right way."""
+
+    def observe(self, ids: np.ndarray) -> np.ndarray:
+        return self.random.choice([-1.0, 1.0], size=(len(ids), 1))
+
+    def earn(self, actions: np.ndarray) -> np.ndarray:
+        return -((actions[:, 0] - 0.5 * self.seen[:, 0]) ** 2)
+
+
+class Trained(NamedTuple):
+    learner: learning.LearnerState
+    normalizer: learning.Normalizer
+    rollout: learning.Rollout
+    statistics: learning.PPOStatistics
+
+
+def train(task: Probe, config: PPOConfig, iterations: int, num_members: int = 1, first: int = 0) -> Trained:
+    """Act, prepare, update: the whole of learning without diversity."""
+    envs_per_member = task.num_envs // num_members
+    keys = learning.member_keys(jax.random.key(0), first, num_members)
+    learner = learning.initial_learner(keys, (task.observation_size, task.action_size), config)
+    normalizer = learning.initial_normalizer(num_members, envs_per_member, task.observation_size)
+    position = learning.start_position(task, num_members)
+    shape = (learning.rollout_length(config, envs_per_member), envs_per_member, task.action_size)
+    rollout = statistics = None
+    for iteration in range(iterations):
+        policy = learning.acting_policy(learner.policy, normalizer, envs_per_member, config)
+        rollout = learning.collect(task, policy, learning.rollout_noise(keys, iteration, shape), position)
+        position = rollout.position
+        batch, normalizer = learning.prepare_batch(rollout, rollout.reward, normalizer, config)
+        learner, statistics = learning.ppo_update(learner, batch, keys, iteration, config)
+    assert rollout is not None and statistics is not None
+    return Trained(learner, normalizer, rollout, statistics)
+
+
+def member(tree, index: int = 0):
+    """One member of a stacked tree."""
+    return jax.tree.map(lambda array: array[index], tree)
+
+
+def values(trained: Trained, *observations: float) -> np.ndarray:
+    """What the first member's critic says about single-number observations."""
+    return np.asarray(member(trained.learner.critic)(jnp.array(observations, jnp.float32)[:, None]))

@@ -1,0 +1,145 @@
+"""The update of a cohort: exact, independent per member, and moved by every option."""
+
+from dataclasses import fields, replace
+
+import jax
+import numpy as np
+import pytest
+from tests.learning import probes
+
+from polygait import learning
+from polygait.config import PPOConfig
+from polygait.errors import UserError
+from polygait.learning.ppo import sample_order
+
+CONFIG = replace(probes.PROBE_CONFIG, rollout_steps=48, minibatch_size=16, epochs=2)
+
+
+def batch(num_members: int) -> learning.Batch:
+    random = np.random.default_rng(0)
+    rows = (12, num_members, 4)
+
+    def normal(*shape: int) -> np.ndarray:
+        return random.normal(size=shape).astype(np.float32)
+
+    ends = random.random((2, *rows)) < 0.1
+    return learning.Batch(normal(*rows, 5), normal(*rows, 5), normal(*rows, 2), normal(*rows), *ends)
+
+
+def leaves(tree) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def test_same_inputs_same_bits():
+    keys = learning.member_keys(jax.random.key(0), 0, 2)
+    learner = learning.initial_learner(keys, (5, 2), CONFIG)
+    once = learning.ppo_update(learner, batch(2), keys, 3, CONFIG)
+    for _ in range(5):
+        again = learning.ppo_update(learner, batch(2), keys, 3, CONFIG)
+        for ours, theirs in zip(leaves(once), leaves(again), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    later = learning.ppo_update(learner, batch(2), keys, 4, CONFIG)
+    assert any(not np.array_equal(a, b) for a, b in zip(leaves(once[0]), leaves(later[0]), strict=True))
+
+
+def test_a_cohort_of_three_is_three_cohorts_of_one():
+    keys = learning.member_keys(jax.random.key(0), 0, 3)
+    learner = learning.initial_learner(keys, (5, 2), CONFIG)
+    lived = batch(3)
+    together = learning.ppo_update(learner, lived, keys, 0, CONFIG)
+    for index in range(3):
+        own = slice(index, index + 1)
+        alone = learning.initial_learner(keys[own], (5, 2), CONFIG)
+        share = learning.Batch(*(array[:, own] for array in lived))
+        update = learning.ppo_update(alone, share, keys[own], 0, CONFIG)
+        for ours, theirs in zip(leaves(together), leaves(update), strict=True):
+            np.testing.assert_array_equal(ours[own], theirs)
+
+
+def test_every_epoch_uses_every_sample():
+    config = replace(CONFIG, minibatch_size=10, epochs=3)
+    order = sample_order(np.array([1, 2], np.uint32), 48, config)
+    assert order.shape == (14, 10)
+    stream = order.reshape(-1)
+    assert sorted(stream[:48]) == sorted(stream[48:96]) == list(range(48))
+    assert not np.array_equal(stream[:48], stream[48:96])
+    assert len(set(stream[96:])) == 140 - 96
+
+
+def test_a_first_step_stays_on_the_old_policy():
+    config = replace(CONFIG, minibatch_size=48, epochs=1)
+    keys = learning.member_keys(jax.random.key(0), 0, 1)
+    learner = learning.initial_learner(keys, (5, 2), config)
+    statistics = learning.ppo_update(learner, batch(1), keys, 0, config)[1]
+    assert statistics.clip_fraction[0] == 0
+    assert statistics.approximate_kl[0] == pytest.approx(0, abs=1e-6)
+    assert statistics.policy_loss[0] == pytest.approx(0, abs=1e-5)
+    assert statistics.std[0] == pytest.approx(0.4)
+
+
+CHANGES = {
+    "learning_rate": 1e-3,
+    "adam_epsilon": 1e-2,
+    "minibatch_size": 24,
+    "epochs": 1,
+    "discount": 0.5,
+    "gae_lambda": 0.5,
+    "clip_ratio": 0.02,
+    "value_coefficient": 0.01,
+    "entropy_coefficient": 0.1,
+    "max_gradient_norm": 0.01,
+    "policy_hidden": (8,),
+    "critic_hidden": (8,),
+    "action_std": 0.3,
+    "learn_std": True,
+    "std_bounds": (0.1, 0.8),
+    "normalize_observations": True,
+    "scale_rewards": True,
+    "bootstrap_truncation": False,
+    "value_target": "monte-carlo",
+    "rollout_steps": 24,
+}
+WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
+
+
+class Mixed(probes.Probe):
+    """A little of everything: two-step episodes cut by time, rewards that follow sight and action."""
+
+    episode_length = 2
+    time_limit = True
+
+    def observe(self, ids: np.ndarray) -> np.ndarray:
+        return 2 + self.steps[ids, None] * 0.5 + self.random.random((len(ids), 1))
+
+    def earn(self, actions: np.ndarray) -> np.ndarray:
+        return 3 * self.seen[:, 0] + actions[:, 0]
+
+
+@pytest.fixture(scope="module")
+def unchanged():
+    """Two tiny iterations, without and with a learned standard deviation."""
+    return {
+        learn: leaves(probes.train(Mixed(4), replace(CONFIG, learn_std=learn), 2).learner)
+        for learn in (False, True)
+    }
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(PPOConfig)])
+def test_every_option_changes_the_result(name, unchanged):
+    learn_std = name in WITH_LEARNED_STD
+    config = replace(CONFIG, learn_std=learn_std)
+    changed = replace(config, **{name: CHANGES[name]})
+    result = leaves(probes.train(Mixed(4), changed, 2).learner)
+    shapes = [array.shape for array in result]
+    before = unchanged[learn_std]
+    assert shapes != [array.shape for array in before] or any(
+        not np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(before, result, strict=True)
+    )
+
+
+def test_impossible_options_are_named_at_once():
+    config = PPOConfig(discount=1.5, epochs=0, learn_std=True, action_std=2.0)
+    with pytest.raises(UserError) as caught:
+        learning.initial_learner(learning.member_keys(jax.random.key(0), 0, 1), (5, 2), config)
+    for word in ("discount", "epochs", "action_std"):
+        assert word in caught.value.problem
