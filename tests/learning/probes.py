@@ -15,7 +15,8 @@ PROBE_CONFIG = PPOConfig(
     learning_rate=1e-2,
     minibatch_size=32,
     epochs=8,
-    rollout_steps=64,
+    rollout_steps=80,
+    discount=0.8,
     policy_hidden=(16,),
     critic_hidden=(16,),
     normalize_observations=False,
@@ -101,13 +102,13 @@ class TimeLimit(Probe):
 
 
 class RewardedAction(Probe):
-    """Earns −(a − s/2)² on a seen ±1: the surrogate pushes each action the right way."""
+    """Earns −(a − s/5)² on a seen ±1: the surrogate pushes each action the right way."""
 
     def observe(self, ids: np.ndarray) -> np.ndarray:
         return self.random.choice([-1.0, 1.0], size=(len(ids), 1))
 
     def earn(self, actions: np.ndarray) -> np.ndarray:
-        return -((actions[:, 0] - 0.5 * self.seen[:, 0]) ** 2)
+        return -((actions[:, 0] - 0.2 * self.seen[:, 0]) ** 2)
 
 
 class Trained(NamedTuple):

@@ -53,11 +53,3 @@ def test_an_action_does_not_depend_on_its_neighbours():
     first = jax.tree.map(lambda array: array[:1], cohort(3))
     alone = NumpyPolicy(first, Moments(*(field[:1] for field in moments(3))), 40).mean(seen[:1])
     np.testing.assert_array_equal(together[:1], alone)
-
-
-def test_the_policy_is_copied():
-    policy = jax.tree.map(np.array, cohort(1))
-    acting = NumpyPolicy(policy, None, 4)
-    before = acting.mean(observations(1, 4)).copy()
-    policy.network.weights[0][:] = 0
-    np.testing.assert_array_equal(acting.mean(observations(1, 4)), before)

@@ -16,7 +16,7 @@ def test_a_name_always_leads_to_the_same_key():
     assert data(named_key(key, "rollout", 3)) == data(named_key(key, "rollout", 3))
     assert data(named_key(key, "rollout", 3)) == data(named_key(named_key(key, "rollout"), 3))
     # Written down once: a change of the hash would change every run.
-    assert data(named_key(jax.random.key(0), "rollout")) == (1887576042, 3735312062)
+    assert data(named_key(jax.random.key(0), "rollout")) == (2671219102, 3005361852)
 
 
 def test_different_names_lead_to_different_keys():

@@ -13,6 +13,7 @@ from polygait.errors import UserError
 from polygait.learning.ppo import sample_order
 
 CONFIG = replace(probes.PROBE_CONFIG, rollout_steps=48, minibatch_size=16, epochs=2)
+TINY = replace(CONFIG, rollout_steps=16, minibatch_size=8)
 
 
 def batch(num_members: int) -> learning.Batch:
@@ -80,12 +81,12 @@ def test_a_first_step_stays_on_the_old_policy():
 CHANGES = {
     "learning_rate": 1e-3,
     "adam_epsilon": 1e-2,
-    "minibatch_size": 24,
+    "minibatch_size": 4,
     "epochs": 1,
     "discount": 0.5,
     "gae_lambda": 0.5,
     "clip_ratio": 0.02,
-    "value_coefficient": 0.01,
+    "value_coefficient": 1e-4,
     "entropy_coefficient": 0.1,
     "max_gradient_norm": 0.01,
     "policy_hidden": (8,),
@@ -97,7 +98,7 @@ CHANGES = {
     "scale_rewards": True,
     "bootstrap_truncation": False,
     "value_target": "monte-carlo",
-    "rollout_steps": 24,
+    "rollout_steps": 8,
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
 
@@ -116,10 +117,10 @@ class Mixed(probes.Probe):
 
 
 @pytest.fixture(scope="module")
-def unchanged():
+def unchanged(quick_compilation):
     """Two tiny iterations, without and with a learned standard deviation."""
     return {
-        learn: leaves(probes.train(Mixed(4), replace(CONFIG, learn_std=learn), 2).learner)
+        learn: leaves(probes.train(Mixed(4), replace(TINY, learn_std=learn), 2).learner)
         for learn in (False, True)
     }
 
@@ -127,7 +128,7 @@ def unchanged():
 @pytest.mark.parametrize("name", [field.name for field in fields(PPOConfig)])
 def test_every_option_changes_the_result(name, unchanged):
     learn_std = name in WITH_LEARNED_STD
-    config = replace(CONFIG, learn_std=learn_std)
+    config = replace(TINY, learn_std=learn_std)
     changed = replace(config, **{name: CHANGES[name]})
     result = leaves(probes.train(Mixed(4), changed, 2).learner)
     shapes = [array.shape for array in result]

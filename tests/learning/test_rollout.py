@@ -117,5 +117,5 @@ def test_sizes_that_do_not_divide_are_named():
     with pytest.raises(UserError, match="5 environments cannot be shared evenly by 2"):
         learning.start_position(Counting(5), 2)
     with pytest.raises(UserError, match="rollout_steps") as caught:
-        replace(config, rollout_steps=0, discount=2).check()
+        replace(config, rollout_steps=0, discount=2.0).check()
     assert "discount" in caught.value.problem

@@ -133,6 +133,7 @@ def ppo_update(
     shares = [_share(batch, m) for m in range(num_members)]
     seeds = np.asarray(_order_seeds(member_keys, jnp.uint32(iteration)))
     orders = [sample_order(seed, length * envs_per_member, config) for seed in seeds]
+    members, shares, orders = jax.device_put((members, shares, orders))
     with ThreadPoolExecutor() as pool:
         lessons = list(
             pool.map(
