@@ -17,25 +17,26 @@ def test_learning_sees_what_acting_saw():
     keys = learning.member_keys(jax.random.key(0), 0, 1)
     learner = learning.initial_learner(keys, (1, 1), CONFIG)
     task = probes.DelayedReward(4)
-    normalizer = learning.initial_normalizer(1, 4, 1)
-    position = learning.start_position(task, 1)
     silence = np.zeros((6, 1, 4, 1), np.float32)
-    for _ in range(2):
-        acting = learning.acting_policy(learner.policy, normalizer, 4, CONFIG)
-        rollout = learning.collect(task, acting, silence, position)
-        position = rollout.position
-        before = normalizer
-        batch, normalizer = learning.prepare_batch(rollout, rollout.reward, normalizer, CONFIG)
-        mean = probes.member(learner.policy).mean(jnp.asarray(batch.observation[:, 0]))
-        np.testing.assert_allclose(mean, rollout.action[:, 0], atol=1e-6)
-    np.testing.assert_array_equal(batch.observation, normalize(before.observation, rollout.observation))
-    np.testing.assert_array_equal(
-        batch.next_observation, normalize(before.observation, rollout.next_observation)
+    before = learning.initial_normalizer(1, 4, 1)
+    first = learning.collect(
+        task,
+        learning.acting_policy(learner.policy, before, 4, CONFIG),
+        silence,
+        learning.start_position(task, 1),
     )
-    np.testing.assert_array_equal(
-        normalizer.observation.mean, merge_moments(before.observation, rollout.observation).mean
-    )
-    np.testing.assert_allclose(batch.reward, rollout.reward / np.sqrt(normalizer.reward.moments.variance[0]))
+    before = learning.prepare_batch(first, first.reward, before, CONFIG).normalizer
+    acting = learning.acting_policy(learner.policy, before, 4, CONFIG)
+    rollout = learning.collect(task, acting, silence, first.position)
+    batch, after = learning.prepare_batch(rollout, rollout.reward, before, CONFIG)
+
+    mean = probes.member(learner.policy).mean(jnp.asarray(batch.observation[:, 0]))
+    np.testing.assert_allclose(mean, rollout.action[:, 0], atol=1e-6)
+    shown_next = normalize(before.observation, rollout.next_observation)
+    np.testing.assert_array_equal(batch.next_observation, shown_next)
+    merged = merge_moments(before.observation, rollout.observation)
+    np.testing.assert_array_equal(after.observation.mean, merged.mean)
+    np.testing.assert_allclose(batch.reward, rollout.reward / np.sqrt(after.reward.moments.variance[0]))
 
 
 def test_without_normalisation_everything_is_raw():

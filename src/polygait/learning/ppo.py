@@ -99,7 +99,10 @@ class CriticUpdate(NamedTuple):
 def initial_learner(
     member_keys: Key[Array, " member"], sizes: tuple[int, int], config: PPOConfig
 ) -> LearnerState:
-    """Fresh networks for every member; `sizes` = (observation size, action size)."""
+    """Fresh networks for every member; `sizes` = (observation size, action size).
+
+    Made one after the other: batched over members, the last bits could depend on their number.
+    """
     config.check()
     optimizer = make_optimizer(config)
 
@@ -109,7 +112,7 @@ def initial_learner(
         networks: tuple[Any, Any] = policy, critic
         return LearnerState(*networks, *map(optimizer.init, networks))
 
-    return jax.vmap(of_member)(member_keys)
+    return jax.device_put(_stacked([of_member(key) for key in member_keys]))
 
 
 def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:

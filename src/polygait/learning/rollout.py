@@ -114,20 +114,19 @@ def rollout_noise(
 ) -> Float32[np.ndarray, "time member env action"]:
     """Standard normal noise of a whole rollout; `shape` = (rollout length, envs per member, action size).
 
-    Drawn at once from each member's key and the iteration number: no other random state exists, and
+    Drawn up front from each member's key and the iteration number: no other random state exists, and
     a member's noise does not depend on its cohort.
     """
-    return np.asarray(_draw(member_keys, jnp.uint32(iteration), shape))
+    draws = [_draw(key, jnp.uint32(iteration), shape) for key in member_keys]
+    return np.stack(draws, axis=1)
 
 
 @partial(jax.jit, static_argnames="shape")
 def _draw(
-    member_keys: Key[Array, " member"], iteration: Integer[Array, ""], shape: tuple[int, int, int]
-) -> Float[Array, "time member env action"]:
-    def of_member(key: Key[Array, ""]) -> Float[Array, "time env action"]:
-        return jax.random.normal(named_key(key, "rollout", iteration), shape)
-
-    return jax.vmap(of_member, out_axes=1)(member_keys)
+    member_key: Key[Array, ""], iteration: Integer[Array, ""], shape: tuple[int, int, int]
+) -> Float[Array, "time env action"]:
+    """One member's noise; one program for each, so that it cannot depend on their number."""
+    return jax.random.normal(named_key(member_key, "rollout", iteration), shape)
 
 
 def collect(
