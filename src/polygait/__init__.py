@@ -2,6 +2,7 @@
 
     import polygait as pg
     task = pg.make_task("walker", num_envs=64, variation="broken-foot")
+    population = pg.train(pg.TrainConfig(task="walker", members=5, steps=1_000_000), out="runs/walker")
 
 Public names are imported when first used, so that `import polygait` stays fast.
 """
@@ -14,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 from polygait import _gymnasium
 
 if TYPE_CHECKING:
+    from polygait.config import TrainConfig
     from polygait.errors import UserError
+    from polygait.population.population import Population, load
+    from polygait.runs import Extension, extend, resume, train
     from polygait.tasks.registry import make_task
     from polygait.tasks.robot import Robot
     from polygait.tasks.state import StateFilter, StateLayout
@@ -22,17 +26,40 @@ if TYPE_CHECKING:
     from polygait.variations import Variation
 
 __version__ = "0.1.0"
-__all__ = ["Robot", "StateFilter", "StateLayout", "Step", "Task", "UserError", "Variation", "make_task"]
+__all__ = [
+    "Extension",
+    "Population",
+    "Robot",
+    "StateFilter",
+    "StateLayout",
+    "Step",
+    "Task",
+    "TrainConfig",
+    "UserError",
+    "Variation",
+    "extend",
+    "load",
+    "make_task",
+    "resume",
+    "train",
+]
 
 _HOMES = {
+    "Extension": "polygait.runs",
+    "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
     "StateFilter": "polygait.tasks.state",
     "StateLayout": "polygait.tasks.state",
     "Step": "polygait.tasks.task",
     "Task": "polygait.tasks.task",
+    "TrainConfig": "polygait.config",
     "UserError": "polygait.errors",
     "Variation": "polygait.variations",
+    "extend": "polygait.runs",
+    "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
+    "resume": "polygait.runs",
+    "train": "polygait.runs",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json as json_module
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,9 @@ from polygait.errors import UserError, unknown_name
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from polygait.population.population import Population
+
+RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 
@@ -40,7 +44,125 @@ def tasks(name: TaskName = "", /, *, json: bool = False) -> None:
         _print_tasks(described)
 
 
-VERBS: dict[str, Callable[..., None]] = {"tasks": tasks}
+def train(
+    task: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK")],
+    /,
+    *,
+    out: str,
+    method: str = "dir",
+    members: int = 10,
+    steps: int = 2_000_000,
+    seed: int = 0,
+    preset: str = "robust",
+    remove: tuple[str, ...] | None = None,
+    alpha: float | None = None,
+    envs: int | None = None,
+    threads: int | None = None,
+    set: tuple[str, ...] = (),
+) -> None:
+    """Grow a population of different gaits into a new run folder.
+
+    Example: polygait train walker --members 10 --steps 2000000 --out runs/walker
+
+    Args:
+        task: The robot, or gym:ENV-ID.
+        out: The run folder to make.
+        method: dir, multi or pg.
+        members: How many different ways to find.
+        steps: Environment steps per member, rounded up to whole rollouts.
+        seed: All randomness follows from it.
+        preset: robust mends the known flaws; paper follows the paper and its authors.
+        remove: State parts in which members may differ, such as "right_leg.*"; the robot's own if left out.
+        alpha: Factor of the diversity bonus.
+        envs: Environments per member.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        set: Any other setting, such as ppo.epochs=5 dir.bound=none.
+
+    """
+    from polygait.config import TrainConfig
+    from polygait.runs import train as train_run
+
+    config = TrainConfig(task, method, members, steps, seed, preset, remove, alpha, envs, threads, set)
+    _run(out, lambda report: train_run(config, out, report))
+
+
+def resume(run: RunPath, /, *, threads: int | None = None) -> None:
+    """Go on after a stop, bit for bit.
+
+    Example: polygait resume runs/walker
+
+    Args:
+        run: The run folder.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+
+    """
+    from polygait.population.store import RunFolder
+    from polygait.runs import resume as resume_run
+
+    if RunFolder.open(run).complete:
+        print(f"{run} is already finished; discover more with: polygait extend {run} --members 5")
+        return
+    _run(run, lambda report: resume_run(run, threads, report))
+
+
+def extend(
+    run: RunPath,
+    /,
+    *,
+    members: int | None = None,
+    until_novelty: float | None = None,
+    max_members: int | None = None,
+    max_hours: float | None = None,
+    threads: int | None = None,
+) -> None:
+    """Discover more members; the earlier ones stay untouched.
+
+    Example: polygait extend runs/walker --members 5
+
+    Args:
+        run: The run folder.
+        members: How many more.
+        until_novelty: Go on until a new member is less novel than this, in nats.
+        max_members: With until-novelty: at most so many more (100 if left out).
+        max_hours: Begin no new member after so many hours.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+
+    """
+    from polygait.runs import Extension
+    from polygait.runs import extend as extend_run
+
+    if members is None and until_novelty is None and max_hours is None:
+        raise UserError("How far to extend?", "Give --members 5, --until-novelty 2 or --max-hours 3.")
+    extension = Extension(members or max_members or 100, until_novelty, max_hours)
+    _run(run, lambda report: extend_run(run, extension, threads, report))
+
+
+VERBS: dict[str, Callable[..., None]] = {"tasks": tasks, "train": train, "resume": resume, "extend": extend}
+
+
+def _run(path: str, work: Callable[[Any], Population]) -> None:
+    """Long work with progress; an interruption says how to go on."""
+    from polygait.progress import finish, printer
+
+    try:
+        population = work(printer())
+    except KeyboardInterrupt:
+        finish()
+        print(f"Stopped and saved. Go on with: polygait resume {path}", file=sys.stderr)
+        sys.exit(130)
+    finish()
+    columns = ("member", "steps", "return (mean actions)", "falls", "novelty (nats)")
+    rows = [
+        (
+            str(member.index),
+            f"{member.steps:,}",
+            f"{member.summary['nominal_return']:,.0f} ± {member.summary['nominal_std']:,.0f}",
+            f"{100 * member.summary['nominal_falls']:.0f} %",
+            f"{member.summary['novelty']:.2f}" if "novelty" in member.summary else "–",
+        )
+        for member in population.members
+    ]
+    _print_table(_console(), f"{path}: {len(population)} members", columns, rows)
 
 
 def main() -> None:
@@ -58,10 +180,15 @@ def main() -> None:
             return
         if verb not in VERBS:
             raise unknown_name("verb", verb, VERBS)
+        warnings.showwarning = _show_warning
         tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=arguments[1:])
     except UserError as error:
         print(f"polygait: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"polygait: {message}", file=sys.stderr)
 
 
 def overview() -> str:

@@ -14,6 +14,8 @@ class PPOConfig:
 
     learning_rate: float = 3e-4
     """Step size of Adam, for policy and critic alike."""
+    anneal_iterations: int = 0
+    """Iterations over which the step size falls linearly to zero; 0 keeps it. A preset may set it."""
     adam_epsilon: float = 1e-8
     """What Adam adds to its denominator."""
     minibatch_size: int = 256
@@ -75,7 +77,7 @@ class PPOConfig:
         positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
         positive += ("max_gradient_norm", "action_std", "rollout_steps")
         rules = {name: (getattr(self, name) > 0, "be above 0") for name in positive}
-        for name in ("value_coefficient", "entropy_coefficient"):
+        for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
             rules[name] = getattr(self, name) >= 0, "not be negative"
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
@@ -92,3 +94,73 @@ class PPOConfig:
         found = self.problems()
         if found:
             raise UserError("\n".join(found), "Change the named fields of PPOConfig.")
+
+
+@dataclass(frozen=True)
+class DirConfig:
+    """How Diversity in Regulation tells members apart (paper, Section "Diversity in Regulation")."""
+
+    objective: Literal["cross-entropy", "kl"] = "cross-entropy"
+    """The paper's reward −log T_φi, or with the term + log T_φk that Appendix B.1 drops."""
+    bound: Literal["std-floor", "none"] = "std-floor"
+    """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
+    std_floor: float = 0.4
+    """Smallest standard deviation of an earlier model when the bonus is bounded."""
+    hidden: tuple[int, ...] = (128, 128)
+    """Widths of the inverse-dynamics model's hidden layers."""
+    learning_rate: float = 3e-4
+    """Step size of its Adam."""
+    weight_decay: float = 0.0
+    """Factor of the weights added to their gradient."""
+    epochs: int = 4
+    """How many times each transition of a rollout is used."""
+    minibatch_size: int = 256
+    """Transitions in one gradient step."""
+    normalize_inputs: bool = True
+    """Show the model filtered states with running mean 0 and variance 1."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = []
+        if self.objective not in ("cross-entropy", "kl"):
+            found.append(f"dir.objective must be 'cross-entropy' or 'kl', got {self.objective!r}.")
+        if self.bound not in ("std-floor", "none"):
+            found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
+        found += [
+            f"dir.{name} must be above 0, got {getattr(self, name)}."
+            for name in ("std_floor", "learning_rate", "epochs", "minibatch_size")
+            if not getattr(self, name) > 0
+        ]
+        if not self.weight_decay >= 0:
+            found.append(f"dir.weight_decay must not be negative, got {self.weight_decay}.")
+        if not all(width > 0 for width in self.hidden):
+            found.append(f"dir.hidden must hold widths above 0, got {self.hidden}.")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What a user asks for. `None` leaves a choice to the preset; `resolve` in presets.py fills it in."""
+
+    task: str
+    """The robot, or gym:ENV-ID."""
+    method: str = "dir"
+    """dir, multi or pg."""
+    members: int = 10
+    """How many different ways to find."""
+    steps: int = 2_000_000
+    """Environment steps per member, rounded up to whole rollouts."""
+    seed: int = 0
+    """All randomness follows from it."""
+    preset: str = "robust"
+    """robust mends the known flaws; paper follows the paper and its authors."""
+    remove: tuple[str, ...] | None = None
+    """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
+    alpha: float | None = None
+    """Factor of the diversity bonus."""
+    envs: int | None = None
+    """Environments per member."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+    overrides: tuple[str, ...] = ()
+    """Any other setting, for example ppo.epochs=5 or dir.bound=none."""

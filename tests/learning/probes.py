@@ -10,6 +10,7 @@ import numpy as np
 
 from polygait import learning
 from polygait.config import PPOConfig
+from polygait.tasks.task import Step
 
 PROBE_CONFIG = PPOConfig(
     learning_rate=1e-2,
@@ -22,13 +23,6 @@ PROBE_CONFIG = PPOConfig(
     normalize_observations=False,
     scale_rewards=False,
 )
-
-
-class Step(NamedTuple):
-    observation: np.ndarray
-    reward: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
 
 
 class Probe:
@@ -46,7 +40,7 @@ class Probe:
         self.seen = np.zeros((num_envs, self.observation_size))
         self.last_actions = np.zeros((num_envs, self.action_size))
 
-    def reset(self, env_ids: np.ndarray | None = None) -> np.ndarray:
+    def reset(self, env_ids: np.ndarray | None = None, seeds: object = None) -> np.ndarray:
         ids = np.arange(self.num_envs) if env_ids is None else env_ids
         self.steps[ids] = 0
         self.seen[ids] = self.observe(ids)

@@ -10,7 +10,7 @@ from tests.learning import probes
 from polygait import learning
 from polygait.config import PPOConfig
 from polygait.errors import UserError
-from polygait.learning.ppo import sample_order
+from polygait.learning.shuffling import sample_order
 
 CONFIG = replace(probes.PROBE_CONFIG, rollout_steps=48, minibatch_size=16, epochs=2)
 TINY = replace(CONFIG, rollout_steps=16, minibatch_size=8)
@@ -59,7 +59,7 @@ def test_a_cohort_of_three_is_three_cohorts_of_one():
 
 def test_every_epoch_uses_every_sample():
     config = replace(CONFIG, minibatch_size=10, epochs=3)
-    order = sample_order(np.array([1, 2], np.uint32), 48, config)
+    order = sample_order(np.array([1, 2], np.uint32), 48, config.epochs, config.minibatch_size)
     assert order.shape == (14, 10)
     stream = order.reshape(-1)
     assert sorted(stream[:48]) == sorted(stream[48:96]) == list(range(48))
@@ -82,6 +82,7 @@ CHANGES = {
     "learning_rate": 1e-3,
     "adam_epsilon": 1e-2,
     "minibatch_size": 4,
+    "anneal_iterations": 100,
     "epochs": 1,
     "discount": 0.5,
     "gae_lambda": 0.5,

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Int32, Integer, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
@@ -26,6 +26,7 @@ from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
 from polygait.learning.networks import Critic, Policy
+from polygait.learning.shuffling import order_seeds, sample_order
 
 Tree = TypeVar("Tree")
 
@@ -78,6 +79,13 @@ class Lesson(NamedTuple):
     explained_variance: Float[Array, ""]
 
 
+class Course(NamedTuple):
+    """How an update goes through a lesson."""
+
+    order: Int[Array, "step minibatch"]
+    rate: Float[Array, ""]
+
+
 class PolicyUpdate(NamedTuple):
     """A member's policy after all epochs."""
 
@@ -116,11 +124,18 @@ def initial_learner(
 
 
 def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
-    """Adam on gradients no longer than max_gradient_norm; each network has its own."""
+    """Adam's direction for gradients no longer than max_gradient_norm; each network has its own."""
     return optax.chain(
         optax.clip_by_global_norm(config.max_gradient_norm),
-        optax.adam(config.learning_rate, eps=config.adam_epsilon),
+        optax.scale_by_adam(eps=config.adam_epsilon),
     )
+
+
+def learning_rate(iteration: int, config: PPOConfig) -> float:
+    """The size of a step, which falls linearly to zero over anneal_iterations when these are given."""
+    if not config.anneal_iterations:
+        return config.learning_rate
+    return config.learning_rate * max(0.0, 1.0 - iteration / config.anneal_iterations)
 
 
 def ppo_update(
@@ -134,9 +149,12 @@ def ppo_update(
     arrays = jax.tree.map(np.asarray, learner)
     members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
     shares = [_share(batch, m) for m in range(num_members)]
-    seeds = np.asarray(_order_seeds(member_keys, jnp.uint32(iteration)))
-    orders = [sample_order(seed, length * envs_per_member, config) for seed in seeds]
-    members, shares, orders = jax.device_put((members, shares, orders))
+    seeds = order_seeds(member_keys, "sample order", iteration)
+    num_samples = length * envs_per_member
+    rate = jnp.float32(learning_rate(iteration, config))
+    sizes = (num_samples, config.epochs, config.minibatch_size)
+    courses = [Course(jnp.asarray(sample_order(seed, *sizes)), rate) for seed in seeds]
+    members, shares = jax.device_put((members, shares))
     with ThreadPoolExecutor() as pool:
         lessons = list(
             pool.map(
@@ -150,13 +168,13 @@ def ppo_update(
             lambda *arguments: jax.block_until_ready(_improve_critic(*arguments, config)),
             members,
             lessons,
-            orders,
+            courses,
         )
         policies = pool.map(
             lambda *arguments: jax.block_until_ready(_improve_policy(*arguments, config)),
             members,
             lessons,
-            orders,
+            courses,
         )
         policy_updates, critic_updates = _stacked(list(policies)), _stacked(list(critics))
     improved = LearnerState(
@@ -172,34 +190,6 @@ def ppo_update(
         std=policy_updates.std,
     )
     return jax.device_put(improved), statistics
-
-
-def sample_order(
-    seed: UInt32[np.ndarray, " word"], num_samples: int, config: PPOConfig
-) -> Int32[np.ndarray, "step minibatch"]:
-    """Which samples each gradient step reads: all of them, shuffled anew for every epoch.
-
-    Epochs follow each other without a gap, so a minibatch may span two; where the sizes do not
-    divide, less than one minibatch of the last epoch goes unused instead of some of every epoch.
-    Shuffled by NumPy, since XLA sorts so slowly that its shuffle would add a fifth to the update.
-    """
-    generator = np.random.default_rng(seed)
-    stream = np.concatenate([generator.permutation(num_samples) for _ in range(config.epochs)])
-    num_steps = len(stream) // config.minibatch_size
-    used = stream[: num_steps * config.minibatch_size]
-    return used.reshape(num_steps, config.minibatch_size).astype(np.int32)
-
-
-@jax.jit
-def _order_seeds(
-    member_keys: Key[Array, " member"], iteration: Integer[Array, ""]
-) -> UInt32[Array, "member word"]:
-    """A seed for each member's sample_order."""
-
-    def of_member(key: Key[Array, ""]) -> UInt32[Array, " word"]:
-        return jax.random.key_data(named_key(key, "sample order", iteration))
-
-    return jax.vmap(of_member)(member_keys)
 
 
 @_compiled
@@ -226,9 +216,7 @@ def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
 
 
 @_compiled
-def _improve_policy(
-    learner: LearnerState, lesson: Lesson, order: Int[Array, "step minibatch"], config: PPOConfig
-) -> PolicyUpdate:
+def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, config: PPOConfig) -> PolicyUpdate:
     """All epochs of one member's policy."""
     optimizer = make_optimizer(config)
     samples = PolicySamples(
@@ -244,17 +232,15 @@ def _improve_policy(
         policy, state = carry
         minibatch = jax.tree.map(lambda array: array[ids], samples)
         gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
-        return _descend(optimizer, gradient, policy, state), measures
+        return _descend(optimizer, gradient, (policy, state), course.rate), measures
 
-    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), order)
+    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), course.order)
     mean_measures = jax.tree.map(jnp.mean, measures)
     return PolicyUpdate(policy, state, mean_measures, policy.entropy(), policy.std().mean())
 
 
 @_compiled
-def _improve_critic(
-    learner: LearnerState, lesson: Lesson, order: Int[Array, "step minibatch"], config: PPOConfig
-) -> CriticUpdate:
+def _improve_critic(learner: LearnerState, lesson: Lesson, course: Course, config: PPOConfig) -> CriticUpdate:
     """All epochs of one member's critic."""
     optimizer = make_optimizer(config)
 
@@ -264,18 +250,22 @@ def _improve_critic(
         critic, state = carry
         observation, target = lesson.observation[ids], lesson.value_target[ids]
         gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
-        return _descend(optimizer, gradient, critic, state), loss
+        return _descend(optimizer, gradient, (critic, state), course.rate), loss
 
-    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), order)
+    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), course.order)
     return CriticUpdate(critic, state, losses.mean())
 
 
 def _descend(
-    optimizer: optax.GradientTransformation, gradient: Any, network: Tree, state: optax.OptState
+    optimizer: optax.GradientTransformation,
+    gradient: Any,
+    carry: tuple[Tree, optax.OptState],
+    rate: Float[Array, ""],
 ) -> tuple[Tree, optax.OptState]:
     """One step of a network against its gradient."""
-    change, state = optimizer.update(gradient, state)
-    return eqx.apply_updates(network, change), state
+    network, state = carry
+    direction, state = optimizer.update(gradient, state)
+    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction)), state
 
 
 def _share(batch: Batch, member: int) -> MemberBatch:

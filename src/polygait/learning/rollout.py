@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -14,20 +14,7 @@ from polygait.config import PPOConfig
 from polygait.errors import UserError
 from polygait.learning.acting import NumpyPolicy
 from polygait.learning.keys import named_key
-
-
-@runtime_checkable
-class StepResult(Protocol):
-    """What a step of an Environments gives: one row per environment, the true next state."""
-
-    @property
-    def observation(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def reward(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def terminated(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def truncated(self) -> np.ndarray: ...  # noqa: D102
+from polygait.tasks.task import Step
 
 
 @runtime_checkable
@@ -35,16 +22,16 @@ class Environments(Protocol):
     """The part of a Task that collecting experience needs; rows are member-major."""
 
     @property
-    def num_envs(self) -> int: ...  # noqa: D102
+    def num_envs(self) -> int: ...
     @property
-    def observation_size(self) -> int: ...  # noqa: D102
+    def observation_size(self) -> int: ...
     @property
-    def action_size(self) -> int: ...  # noqa: D102
-    def reset(self, env_ids: np.ndarray | None = None) -> np.ndarray:
+    def action_size(self) -> int: ...
+    def reset(self, env_ids: Any = None, seeds: Any = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
         ...
 
-    def step(self, actions: np.ndarray) -> StepResult:
+    def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
         ...
 
@@ -82,15 +69,15 @@ class Rollout(NamedTuple):
     """Where to go on."""
 
 
-def start_position(task: Environments, num_members: int) -> Position:
-    """Begin new episodes everywhere."""
+def start_position(task: Environments, num_members: int, seeds: list[int] | None = None) -> Position:
+    """Begin new episodes everywhere, each environment with its own seed where seeds are given."""
     if task.num_envs % num_members:
         raise UserError(
             f"{task.num_envs} environments cannot be shared evenly by {num_members} members.",
             f"Make the task with a multiple of {num_members} environments.",
         )
     envs_per_member = task.num_envs // num_members
-    observation = np.asarray(task.reset())
+    observation = np.asarray(task.reset(seeds=seeds))
     return Position(
         observation=observation.reshape(num_members, envs_per_member, -1).astype(np.float32),
         episode_return=np.zeros((num_members, envs_per_member)),

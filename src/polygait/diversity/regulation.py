@@ -1,0 +1,269 @@
+"""Diversity in Regulation (DiR): be unlike each earlier member in what the filter f leaves open.
+
+    r_t + α/(k−1) · Σ_{i<k} −log T_φi(a_t | f(s_t), f(s_{t+1}))        (paper, equation of r^DiR)
+
+The free form (bound "none") rewards a member without limit for states in which an earlier model is
+sure of itself. The bounded form (bound "std-floor") gives every model at least the spread of
+exploration, reads actions as the robot receives them, clipped to [−1, 1], and subtracts each model's
+own mean on its own data: 0 means "behaves like member i", and the action box limits the rest.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from polygait.config import DirConfig
+from polygait.diversity.inverse_dynamics import InverseDynamics, Transitions
+from polygait.diversity.method import Bonus, Fitted, Method, Setting, Statistics, Tensors
+from polygait.errors import UserError
+from polygait.learning.keys import named_key
+from polygait.learning.normalizer import Moments, center_and_factor, initial_moments, merge_moments
+from polygait.learning.rollout import Rollout
+from polygait.learning.shuffling import order_seeds, sample_order
+from polygait.tasks.state import StateFilter
+
+_SLOTS = 4
+"""Earlier models are padded to a multiple of this, so that not every new member compiles anew."""
+_OWN_SHARE = 0.1
+"""Weight of the newest rollout in the running mean of a model's own negative log-likelihood."""
+
+
+class Earlier(NamedTuple):
+    """The frozen models of earlier members, stacked and padded."""
+
+    models: InverseDynamics
+    own: Float[Array, " slot"]
+    """Mean negative log-likelihood of each model on its own member's data."""
+    used: Bool[Array, " slot"]
+
+
+class RegulationState(NamedTuple):
+    """The model of the member in training, and those before it."""
+
+    model: InverseDynamics
+    optimizer: optax.OptState
+    moments: Moments
+    own: Float[np.ndarray, ""]
+    earlier: Earlier
+
+
+class Unlikeness(NamedTuple):
+    """How unlike the earlier members each transition is, before α."""
+
+    mean: Float[Array, " sample"]
+    """Mean over earlier members, the bracket of the DiR reward."""
+    per_member: Float[Array, " slot"]
+    """Mean over transitions."""
+    floored: Float[Array, ""]
+    """Share of (model, transition, dimension) where the floor acts."""
+
+
+class Regulation(Method):
+    """DiR over one filter f."""
+
+    name = "dir"
+    simultaneous = False
+
+    def __init__(self, config: DirConfig, state_filter: StateFilter, alpha: float) -> None:
+        self.config = config
+        self.filter = state_filter
+        self.alpha = alpha
+        self._floor = config.std_floor if config.bound == "std-floor" else 0.0
+
+    def begin(
+        self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]
+    ) -> RegulationState:
+        sizes = (self.filter.size, setting.action_size)
+        model = InverseDynamics(named_key(keys[0], "inverse dynamics"), *sizes, self.config)
+        return RegulationState(
+            model=model,
+            optimizer=_optimizer(self.config).init(_trained(model)),
+            moments=initial_moments(1, self.filter.size),
+            own=np.array(0.0),
+            earlier=_stack([_read(tensors, model) for tensors in earlier], model),
+        )
+
+    def bonus(self, state: RegulationState, rollout: Rollout) -> Bonus:
+        if not np.asarray(state.earlier.used).any():
+            return Bonus(np.zeros(rollout.reward.shape), {})
+        unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
+        value = np.asarray(unlike.mean, dtype=np.float64).reshape(rollout.reward.shape)
+        if self.config.objective == "kl":
+            # Appendix B.1 drops + log T_φk; with it the bonus estimates the divergence itself.
+            own = _likelihood(state.model, self._transitions(rollout), self._floor)
+            value = (
+                value
+                - np.asarray(own, dtype=np.float64).reshape(value.shape)
+                + float(state.own) * bool(self._floor)
+            )
+        reward = self.alpha * value
+        return Bonus(reward, _describe(value, reward, rollout, unlike))
+
+    def fit(
+        self, state: RegulationState, rollout: Rollout, keys: Key[Array, " member"], iteration: int
+    ) -> Fitted:
+        config = self.config
+        transitions = self._transitions(rollout)
+        moments = state.moments
+        model = state.model
+        if config.normalize_inputs:
+            moments = merge_moments(moments, self.filter(rollout.observation))
+            center, factor = center_and_factor(moments)
+            model = eqx.tree_at(
+                lambda one: (one.center, one.factor), model, (jnp.asarray(center[0]), jnp.asarray(factor[0]))
+            )
+        seed = np.asarray(order_seeds(keys, "inverse dynamics", iteration))[0]
+        order = sample_order(seed, len(transitions.action), config.epochs, config.minibatch_size)
+        model, optimizer, loss = _fit(model, state.optimizer, transitions, order, config)
+        own_now = float(_likelihood(model, transitions, self._floor).mean())
+        share = 1.0 if iteration == 0 else _OWN_SHARE
+        own = np.array((1 - share) * float(state.own) + share * own_now)
+        fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
+        return Fitted(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
+
+    def leave(self, state: RegulationState) -> list[Tensors]:
+        names, leaves = _named_leaves(state.model)
+        tensors = {name: np.asarray(leaf) for name, leaf in zip(names, leaves, strict=True)}
+        return [{**tensors, "own": np.asarray(state.own)}]
+
+    def judge(self, state: RegulationState, rollout: Rollout) -> Statistics:
+        """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
+        transitions = self._transitions(rollout)
+        own = float(_likelihood(state.model, transitions, self._floor).mean())
+        others = np.asarray(_unlikeness(state.earlier, transitions, self._floor).per_member)
+        centred = others + (np.asarray(state.earlier.own) if self._floor else 0.0)
+        used = np.asarray(state.earlier.used)
+        return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
+
+    def _transitions(self, rollout: Rollout) -> Transitions:
+        """The member's transitions as the models see them, one row per sample."""
+        action = rollout.action.reshape(-1, rollout.action.shape[-1])
+        if self._floor:
+            action = np.clip(action, -1.0, 1.0)
+        pair = (rollout.observation, rollout.next_observation)
+        state, next_state = (jnp.asarray(self.filter(one).reshape(len(action), -1)) for one in pair)
+        return Transitions(state, next_state, jnp.asarray(action))
+
+
+def _optimizer(config: DirConfig) -> optax.GradientTransformation:
+    """Adam; weight decay enters the gradient, as in the authors' optimiser."""
+    return optax.chain(optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate))
+
+
+def _trained(model: InverseDynamics) -> Any:
+    """The part of a model that gradients move: its network."""
+    return eqx.tree_at(lambda one: (one.center, one.factor), model, (None, None))
+
+
+@functools.partial(jax.jit, static_argnames="config")
+def _fit(
+    model: InverseDynamics,
+    optimizer: optax.OptState,
+    transitions: Transitions,
+    order: Int[Array, "step minibatch"],
+    config: DirConfig,
+) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
+    """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
+    statistics = (model.center, model.factor)
+    descend = _optimizer(config)
+
+    def loss(network: InverseDynamics, minibatch: Transitions) -> Float[Array, ""]:
+        whole = eqx.tree_at(lambda one: (one.center, one.factor), network, statistics, is_leaf=_is_none)
+        return whole.negative_log_likelihood(minibatch).mean()
+
+    def step(carry: tuple, ids: Int[Array, " minibatch"]) -> tuple[tuple, Float[Array, ""]]:
+        network, state = carry
+        minibatch = jax.tree.map(lambda array: array[ids], transitions)
+        value, gradient = jax.value_and_grad(loss)(network, minibatch)
+        change, state = descend.update(gradient, state, network)
+        return (eqx.apply_updates(network, change), state), value
+
+    (network, optimizer), losses = jax.lax.scan(step, (_trained(model), optimizer), order)
+    fitted = eqx.tree_at(lambda one: (one.center, one.factor), network, statistics, is_leaf=_is_none)
+    return fitted, optimizer, losses.mean()
+
+
+@functools.partial(jax.jit, static_argnames="std_floor")
+def _likelihood(
+    model: InverseDynamics, transitions: Transitions, std_floor: float
+) -> Float[Array, " sample"]:
+    """−log T summed over action dimensions, as the reward sums it."""
+    return model.negative_log_likelihood(transitions, std_floor).sum(axis=-1)
+
+
+@functools.partial(jax.jit, static_argnames="std_floor")
+def _unlikeness(earlier: Earlier, transitions: Transitions, std_floor: float) -> Unlikeness:
+    """All earlier models on all transitions in one call."""
+
+    def of_model(model: InverseDynamics) -> tuple[Float[Array, " sample"], Float[Array, ""]]:
+        _, log_std = model.mean_and_log_std(transitions)
+        floored = (log_std < math.log(std_floor)).mean() if std_floor > 0 else jnp.array(0.0)
+        return model.negative_log_likelihood(transitions, std_floor).sum(axis=-1), floored
+
+    value, floored = jax.lax.map(of_model, earlier.models)
+    if std_floor > 0:
+        value = value - earlier.own[:, None]
+    count = earlier.used.sum()
+    return Unlikeness(
+        mean=jnp.where(earlier.used[:, None], value, 0.0).sum(axis=0) / count,
+        per_member=value.mean(axis=1),
+        floored=jnp.where(earlier.used, floored, 0.0).sum() / count,
+    )
+
+
+def _describe(value: np.ndarray, reward: np.ndarray, rollout: Rollout, unlike: Unlikeness) -> Statistics:
+    """The bonus in numbers: its size, its spread, its bound, and its weight against the task's reward."""
+    task_reward = np.abs(rollout.reward).mean()
+    return {
+        "bonus_mean": np.array([value.mean()]),
+        "bonus_std": np.array([value.std()]),
+        "bonus_p99": np.array([np.quantile(value, 0.99)]),
+        "bonus_floored": np.asarray(unlike.floored, dtype=np.float64)[None],
+        "bonus_ratio": np.array([np.abs(reward).mean() / max(task_reward, 1e-9)]),
+    }
+
+
+def _stack(models: list[tuple[InverseDynamics, float]], like: InverseDynamics) -> Earlier:
+    """Earlier models in one tree, padded with unused copies of `like`."""
+    slots = max(1, -(-len(models) // _SLOTS)) * _SLOTS
+    padded = [model for model, _ in models] + [like] * (slots - len(models))
+    own = [value for _, value in models] + [0.0] * (slots - len(models))
+    return Earlier(
+        models=jax.tree.map(lambda *leaves: jnp.stack(leaves), *padded),
+        own=jnp.array(own, dtype=jnp.float32),
+        used=jnp.arange(slots) < len(models),
+    )
+
+
+def _read(tensors: Tensors, like: InverseDynamics) -> tuple[InverseDynamics, float]:
+    """The model that `leave` wrote."""
+    names, leaves = _named_leaves(like)
+    found = [jnp.asarray(tensors[name]) for name in names]
+    for name, leaf, value in zip(names, leaves, found, strict=True):
+        if leaf.shape != value.shape:
+            raise UserError(
+                f"The earlier member's {name} has shape {value.shape}, this run needs {leaf.shape}.",
+                "Extend with the filter and model sizes the run was made with.",
+            )
+    return jax.tree.unflatten(jax.tree.structure(like), found), float(tensors["own"])
+
+
+def _named_leaves(model: InverseDynamics) -> tuple[list[str], list[Array]]:
+    paths, _ = jax.tree_util.tree_flatten_with_path(model)
+    return [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths], [
+        leaf for _, leaf in paths
+    ]
+
+
+def _is_none(leaf: object) -> bool:
+    return leaf is None

@@ -1,0 +1,122 @@
+"""A population: the members of a run, ready to act."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from polygait.errors import UserError
+from polygait.learning.acting import NumpyPolicy
+from polygait.learning.networks import Policy
+from polygait.learning.normalizer import Moments, initial_moments
+from polygait.population.store import RunFolder
+from polygait.population.trees import flatten_tree, unflatten_tree
+from polygait.presets import RunConfig
+from polygait.tasks.registry import make_task
+from polygait.tasks.state import StateFilter, StateLayout
+from polygait.tasks.task import Task
+
+
+class Brain(NamedTuple):
+    """What acts: a policy and the statistics it normalises with. A cohort's has a leading member axis."""
+
+    policy: Policy
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Member:
+    """One way to do the task."""
+
+    index: int
+    steps: int
+    summary: dict[str, Any]
+    brain: Brain
+
+
+class Population:
+    """The finished members of a run folder."""
+
+    def __init__(self, run: RunFolder) -> None:
+        manifest = run.manifest
+        self.path = run.path
+        self.config = RunConfig.from_json(manifest["config"])
+        self.layout = StateLayout.from_json(manifest["layout"])
+        self.filter = StateFilter.from_json(manifest["filter"])
+        self.members = [_member(run, index, self) for index in sorted(run.members)]
+        self._actors: dict[tuple[int, int], NumpyPolicy] = {}
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def act(self, observations: np.ndarray, member: int) -> np.ndarray:
+        """One member's mean actions in [−1, 1], (n, action size) for raw observations (n, state)."""
+        if not 0 <= member < len(self.members):
+            raise UserError(
+                f"There is no member {member}.", f"This population has members 0 to {len(self.members) - 1}."
+            )
+        observations = np.atleast_2d(np.asarray(observations, dtype=np.float32))
+        if observations.ndim != 2 or observations.shape[1] != self.layout.size:
+            raise UserError(
+                f"Expected observations of shape (n, {self.layout.size}), got {observations.shape}.",
+                "Give one row per environment, as the task returns them.",
+            )
+        place = (member, len(observations))
+        if place not in self._actors:
+            one = jax.tree.map(lambda array: np.asarray(array)[None], self.members[member].brain)
+            self._actors[place] = actor(one, len(observations), self.config)
+        return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
+
+    def make_task(self, num_envs: int = 1, **options: Any) -> Task:
+        """The task this population was trained on."""
+        return make_task(self.config.task, num_envs=num_envs, **self.config.task_options, **options)
+
+    @property
+    def brains(self) -> Brain:
+        """All members' policies in one tree with a leading member axis."""
+        return jax.tree.map(lambda *arrays: np.stack(arrays), *[member.brain for member in self.members])
+
+
+def load(path: str | os.PathLike[str]) -> Population:
+    """The population in a run folder, checked; needs nothing but the folder."""
+    population = Population(RunFolder.open(path))
+    if not population.members:
+        raise UserError(f"{path} has no finished member yet.", f"Go on with: polygait resume {path}")
+    return population
+
+
+def actor(brain: Brain, envs_per_member: int, config: RunConfig) -> NumpyPolicy:
+    """A cohort's policies, ready to act on raw observations."""
+    moments = brain.moments if config.ppo.normalize_observations else None
+    return NumpyPolicy(brain.policy, moments, envs_per_member)
+
+
+def member_tensors(brain: Brain, critic: Any, method: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a member's file holds: policy, normaliser, critic, and what its method leaves."""
+    tensors = {f"brain{name}": array for name, array in flatten_tree(brain).items()}
+    tensors |= {f"critic{name}": array for name, array in flatten_tree(critic).items()}
+    return tensors | {f"method.{name}": array for name, array in method.items()}
+
+
+def method_tensors(run: RunFolder, index: int) -> dict[str, np.ndarray]:
+    """What the method of an earlier member left."""
+    return _section(run.load_member(index), "method.")
+
+
+def _member(run: RunFolder, index: int, population: Population) -> Member:
+    entry = run.members[index]
+    tensors = _section(run.load_member(index), "brain")
+    action_size = tensors[".policy.std_parameter"].shape[0]
+    sizes = (population.layout.size, action_size)
+    policy = jax.eval_shape(lambda: Policy(jax.random.key(0), sizes, population.config.ppo))
+    like = Brain(policy, jax.tree.map(lambda array: array[0], initial_moments(1, sizes[0])))
+    return Member(index, entry.steps, entry.summary, unflatten_tree(like, tensors))
+
+
+def _section(tensors: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,186 @@
+"""The choices behind a run, per preset and task, as data; and how a user's wishes are filled in with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from polygait.config import DirConfig, PPOConfig, TrainConfig
+from polygait.errors import UserError, did_you_mean
+
+METHODS = ("dir", "multi", "pg")
+PRESETS = ("robust", "paper")
+
+ALPHA = {"hopper": 0.05, "walker": 0.05, "ant": 0.01, "minitaur": 0.0005}
+"""The paper's trade-off coefficient (Appendix C.3)."""
+OTHER_ALPHA = 0.05
+"""For robots the paper does not have."""
+
+PAPER_PPO: dict[str, Any] = {
+    "entropy_coefficient": 0.1,
+    "normalize_observations": False,
+    "scale_rewards": False,
+    "bootstrap_truncation": False,
+    "value_target": "monte-carlo",
+    "rollout_steps": 20_000,  # 10 workers × 2 episodes of at most 1000 steps
+}
+PAPER_DIR: dict[str, Any] = {
+    "bound": "none",
+    "weight_decay": 0.01,
+    "epochs": 10,
+    "normalize_inputs": False,
+}
+PAPER_TASK_OPTIONS: dict[str, dict[str, Any]] = {"ant": {"contact_forces": False}}
+PAPER_REMOVED = {"ant": ("leg_*", "torso.orientation")}
+"""The paper's "leg k (R³)" are the orientation and the joints in threes, so its filter drops both."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Every choice made: what is stored with a run and what training reads."""
+
+    task: str
+    method: str
+    members: int
+    steps: int
+    seed: int
+    preset: str
+    remove: tuple[str, ...] | None
+    """None is the robot's default filter."""
+    alpha: float
+    envs: int
+    keep: Literal["last", "best-episode"]
+    """Which weights a member keeps: the last, or those of the best single deterministic episode."""
+    task_options: dict[str, Any] = field(default_factory=dict)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    dir: DirConfig = field(default_factory=DirConfig)
+
+    @property
+    def iterations(self) -> int:
+        """Rollouts per member: its steps, rounded up."""
+        return -(-self.steps // self.ppo.rollout_steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> RunConfig:
+        """The configuration that to_json() described."""
+        try:
+            parts = {"ppo": _built(PPOConfig, data["ppo"]), "dir": _built(DirConfig, data["dir"])}
+            return _built(cls, {**data, **parts})
+        except (KeyError, TypeError) as error:
+            raise UserError(f"The run's configuration cannot be read: {error}.") from error
+
+
+def resolve(config: TrainConfig) -> RunConfig:
+    """Fill in what the user left open, check everything at once."""
+    problems = _problems(config)
+    paper = config.preset == "paper"
+    alpha = ALPHA.get(config.task, OTHER_ALPHA) if config.alpha is None else config.alpha
+    remove = config.remove
+    if remove is None and paper:
+        remove = PAPER_REMOVED.get(config.task)
+    run = RunConfig(
+        task=config.task,
+        method=config.method,
+        members=1 if config.method == "pg" else config.members,
+        steps=config.steps,
+        seed=config.seed,
+        preset=config.preset,
+        remove=None if remove is None else tuple(remove),
+        alpha=alpha,
+        envs=config.envs or (20 if paper else 64),
+        keep="best-episode" if paper else "last",
+        task_options=PAPER_TASK_OPTIONS.get(config.task, {}) if paper else {},
+        ppo=PPOConfig(**(PAPER_PPO if paper else {})),
+        dir=DirConfig(**(PAPER_DIR if paper else {})),
+    )
+    for text in config.overrides:
+        run, problem = _overridden(run, text)
+        problems += [problem] if problem else []
+    if not paper and not any(text.startswith("ppo.anneal_iterations") for text in config.overrides):
+        run = dataclasses.replace(run, ppo=dataclasses.replace(run.ppo, anneal_iterations=run.iterations))
+    problems += run.ppo.problems() + run.dir.problems()
+    if not problems and run.ppo.rollout_steps % run.envs:
+        problems.append(f"ppo.rollout_steps {run.ppo.rollout_steps} is not a multiple of envs {run.envs}.")
+    if problems:
+        raise UserError("\n".join(problems), "Nothing was started.")
+    return run
+
+
+def _problems(config: TrainConfig) -> list[str]:
+    found = [
+        f"{name} must be at least {least}, got {getattr(config, name)}."
+        for name, least in (("members", 1), ("steps", 1), ("seed", 0))
+        if getattr(config, name) < least
+    ]
+    for name in ("envs", "threads"):
+        value = getattr(config, name)
+        if value is not None and value < 1:
+            found.append(f"{name} must be at least 1, got {value}.")
+    for kind, name, known in (("method", config.method, METHODS), ("preset", config.preset, PRESETS)):
+        if name not in known:
+            found.append(f"Unknown {kind}: {name!r}. {did_you_mean(name, known)}")
+    if config.alpha is not None and not 0 <= config.alpha < float("inf"):
+        found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
+    if config.method == "pg" and config.members not in (1, TrainConfig.members):
+        found.append(f"pg trains one policy, got members {config.members}; use multi for several.")
+    return found
+
+
+def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
+    """One `section.field=value` applied, or what is wrong with it."""
+    path, equals, value = text.partition("=")
+    section, _, name = path.strip().partition(".")
+    fields = {
+        f"{part}.{one.name}": one for part in ("ppo", "dir") for one in dataclasses.fields(getattr(run, part))
+    }
+    fields["keep"] = next(one for one in dataclasses.fields(RunConfig) if one.name == "keep")
+    if not equals or path.strip() not in fields:
+        return run, f"Unknown setting: {text!r}. {did_you_mean(path, fields)}"
+    owner = run if not name else getattr(run, section)
+    kind = typing.get_type_hints(type(owner))[name or section]
+    try:
+        read = _value(kind, value.strip())
+    except ValueError:
+        return run, f"{path.strip()} cannot be {value.strip()!r}; it is a {_kind_name(kind)}."
+    if not name:
+        return dataclasses.replace(run, **{section: read}), ""
+    return dataclasses.replace(run, **{section: dataclasses.replace(owner, **{name: read})}), ""
+
+
+def _value(kind: Any, text: str) -> Any:
+    if typing.get_origin(kind) is Literal:
+        if text not in typing.get_args(kind):
+            raise ValueError(text)
+        return text
+    if typing.get_origin(kind) is tuple:
+        words = [one for one in text.strip("()").split(",") if one.strip()]
+        return tuple(_value(typing.get_args(kind)[0], one.strip()) for one in words)
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    return int(text.replace("_", "")) if kind is int else kind(text)
+
+
+def _kind_name(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return " or ".join(map(repr, typing.get_args(kind)))
+    return str(kind) if isinstance(kind, types.GenericAlias) else getattr(kind, "__name__", str(kind))
+
+
+def _built(kind: Any, data: dict[str, Any]) -> Any:
+    """A dataclass from JSON, which has lists where the class has tuples."""
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for name, value in data.items():
+        if name not in hints:
+            raise KeyError(name)
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)

@@ -1,0 +1,81 @@
+"""Long work shows itself: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+_PLAIN_SECONDS = 10.0
+
+
+class Progress(NamedTuple):
+    """Where a training stands."""
+
+    members: str
+    """The members in training, such as "3/10" or "1–10/10"."""
+    share: float
+    """Of the whole work, from 0 to 1."""
+    steps: int
+    """Of this cohort's members, each."""
+    total_steps: int
+    steps_per_second: float
+    """Environment steps of all members together."""
+    episode_return: float
+    """Mean over recent episodes and members, without any bonus."""
+    bonus_ratio: float
+    """Size of the bonus relative to the task's reward."""
+    seconds_left: float
+
+    def __str__(self) -> str:
+        steps = f"{_thousands(self.steps)}/{_thousands(self.total_steps)} steps"
+        bonus = f"  bonus/reward {self.bonus_ratio:.2f}" if self.bonus_ratio > 0 else ""
+        return (
+            f"member {self.members}  {steps}  {self.steps_per_second:,.0f} steps/s  "
+            f"return {self.episode_return:,.0f}{bonus}  {duration(self.seconds_left)} left"
+        )
+
+
+Report = Callable[[Progress], None]
+
+
+def printer() -> Report:
+    """A reporter fit for where standard error goes."""
+    return _live if sys.stderr.isatty() else _PlainLines()
+
+
+def _live(progress: Progress) -> None:
+    bar = "█" * int(20 * progress.share)
+    sys.stderr.write(f"\r\x1b[2K{bar:░<20} {100 * progress.share:3.0f} %  {progress}")
+    sys.stderr.flush()
+
+
+def finish() -> None:
+    """End the live line, so that what follows has its own."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")
+
+
+class _PlainLines:
+    """A line every few seconds."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _PLAIN_SECONDS
+            print(progress, file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 45 s, 12 min, 3 h 05 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _thousands(steps: int) -> str:
+    return f"{steps / 1e6:.2f}M" if steps >= 1_000_000 else f"{steps / 1e3:.0f}k"

@@ -1,0 +1,135 @@
+"""train, resume, extend: a run folder from its beginning to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import time
+import warnings
+from typing import Any, NamedTuple
+
+from polygait.config import TrainConfig
+from polygait.errors import UserError
+from polygait.interruption import Interruption
+from polygait.population.population import Population, load
+from polygait.population.store import RunFolder
+from polygait.presets import RunConfig, resolve
+from polygait.progress import Report
+from polygait.tasks.registry import make_task
+from polygait.tasks.state import StateFilter
+from polygait.training import make_cohort, train_cohort
+from polygait.versions import differences, versions
+
+
+class Extension(NamedTuple):
+    """How far to extend a population."""
+
+    members: int = 1
+    """At most so many new members."""
+    until_novelty: float | None = None
+    """Stop after a new member whose novelty, in nats, falls below this."""
+    max_hours: float | None = None
+    """Begin no new member after so many hours."""
+
+
+def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | None = None) -> Population:
+    """Grow a population from nothing into a new run folder."""
+    resolved = resolve(config)
+    task = make_task(resolved.task, **resolved.task_options)
+    state_filter = task.default_filter
+    if resolved.remove is not None:
+        state_filter = StateFilter.remove(task.layout, resolved.remove)
+    description = {
+        "config": resolved.to_json(),
+        "task": {"name": task.name, "observation": task.observation_size, "action": task.action_size},
+        "layout": task.layout.to_json(),
+        "filter": state_filter.to_json(),
+        "versions": versions(),
+        "seeds": {"seed": resolved.seed},
+        "extension": {},
+    }
+    return _go_on(RunFolder.create(out, description), config.threads, report)
+
+
+def resume(
+    path: str | os.PathLike[str], threads: int | None = None, report: Report | None = None
+) -> Population:
+    """Go on where a run stopped, bit for bit; a finished run is left as it is."""
+    run = RunFolder.open(path)
+    return load(path) if run.complete else _go_on(run, threads, report)
+
+
+def extend(
+    path: str | os.PathLike[str],
+    extension: Extension,
+    threads: int | None = None,
+    report: Report | None = None,
+) -> Population:
+    """Discover more members; the earlier ones stay untouched to the byte."""
+    run = RunFolder.open(path)
+    config = RunConfig.from_json(run.manifest["config"])
+    _check(extension, config)
+    if not run.complete:
+        raise UserError(f"{path} is not finished.", f"First go on with: polygait resume {path}")
+    more = dataclasses.replace(config, members=len(run.members) + extension.members)
+    with run.writing():
+        run.update_manifest(
+            {
+                "config": more.to_json(),
+                "complete": False,
+                "extension": {**extension._asdict(), "begun": len(run.members)},
+            }
+        )
+    return _go_on(run, threads, report)
+
+
+def _check(extension: Extension, config: RunConfig) -> None:
+    problems = []
+    if extension.members < 1:
+        problems.append(f"members must be at least 1, got {extension.members}.")
+    if extension.max_hours is not None and not extension.max_hours > 0:
+        problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
+    if extension.until_novelty is not None and config.method != "dir":
+        problems.append(f"until_novelty needs the models of dir; this run was trained with {config.method}.")
+    if config.method == "pg":
+        problems.append("pg trains one policy; train a new run with multi or dir for several.")
+    if problems:
+        raise UserError("\n".join(problems), "Nothing was changed.")
+
+
+def _go_on(run: RunFolder, threads: int | None, report: Report | None) -> Population:
+    """Train whatever is missing."""
+    if changed := differences(run.manifest["versions"]):
+        warnings.warn(f"Versions changed since {run.path} began: {', '.join(changed)}.", stacklevel=3)
+    extension: dict[str, Any] = run.manifest["extension"]
+    begun = time.monotonic()
+    with run.writing(), Interruption() as stop:
+        while True:
+            checkpoint = run.load_checkpoint()
+            for skipped in checkpoint.skipped if checkpoint else ():
+                warnings.warn(f"Passed over a damaged checkpoint: {skipped}", stacklevel=3)
+            config = RunConfig.from_json(run.manifest["config"])
+            hours = (time.monotonic() - begun) / 3600
+            if checkpoint is None and (len(run.members) >= config.members or _enough(run, extension, hours)):
+                break
+            train_cohort(make_cohort(run, checkpoint, threads), checkpoint, report or _silent, stop)
+        reached = dataclasses.replace(config, members=len(run.members))
+        run.update_manifest({"complete": True, "config": reached.to_json(), "extension": {}})
+    return load(run.path)
+
+
+def _enough(run: RunFolder, extension: dict[str, Any], hours: float) -> bool:
+    """Whether an extension's own limits are reached before its number of members."""
+    limit, novelty = extension.get("max_hours"), extension.get("until_novelty")
+    newest = run.members[max(run.members)].summary if run.members else {}
+    too_alike = (
+        novelty is not None
+        and extension["begun"] < len(run.members)
+        and newest.get("novelty", math.inf) < novelty
+    )
+    return too_alike or (limit is not None and hours > limit)
+
+
+def _silent(_: object) -> None:
+    """No report."""
