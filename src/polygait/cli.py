@@ -58,6 +58,7 @@ def train(
     alpha: float | None = None,
     envs: int | None = None,
     threads: int | None = None,
+    tensorboard: bool = False,
     set: tuple[str, ...] = (),
 ) -> None:
     """Grow a population of different gaits into a new run folder.
@@ -76,6 +77,7 @@ def train(
         alpha: Factor of the diversity bonus.
         envs: Environments per member.
         threads: Physics threads, all cores if left out; results do not depend on it.
+        tensorboard: Also write event files for TensorBoard (needs the extra "tensorboard").
         set: Any other setting, such as ppo.epochs=5 dir.bound=none.
 
     """
@@ -83,10 +85,10 @@ def train(
     from polygait.runs import train as train_run
 
     config = TrainConfig(task, method, members, steps, seed, preset, remove, alpha, envs, threads, set)
-    _run(out, lambda report: train_run(config, out, report))
+    _run(out, lambda report: train_run(config, out, report), tensorboard)
 
 
-def resume(run: RunPath, /, *, threads: int | None = None) -> None:
+def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = False) -> None:
     """Go on after a stop, bit for bit.
 
     Example: polygait resume runs/walker
@@ -95,6 +97,7 @@ def resume(run: RunPath, /, *, threads: int | None = None) -> None:
         run: The run folder.
         threads: Physics threads, all cores if left out; results do not depend on it.
 
+        tensorboard: Also write event files for TensorBoard.
     """
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
@@ -102,7 +105,7 @@ def resume(run: RunPath, /, *, threads: int | None = None) -> None:
     if RunFolder.open(run).complete:
         print(f"{run} is already finished; discover more with: polygait extend {run} --members 5")
         return
-    _run(run, lambda report: resume_run(run, threads, report))
+    _run(run, lambda report: resume_run(run, threads, report), tensorboard)
 
 
 def extend(
@@ -114,6 +117,7 @@ def extend(
     max_members: int | None = None,
     max_hours: float | None = None,
     threads: int | None = None,
+    tensorboard: bool = False,
 ) -> None:
     """Discover more members; the earlier ones stay untouched.
 
@@ -127,6 +131,7 @@ def extend(
         max_hours: Begin no new member after so many hours.
         threads: Physics threads, all cores if left out; results do not depend on it.
 
+        tensorboard: Also write event files for TensorBoard.
     """
     from polygait.runs import Extension
     from polygait.runs import extend as extend_run
@@ -134,18 +139,20 @@ def extend(
     if members is None and until_novelty is None and max_hours is None:
         raise UserError("How far to extend?", "Give --members 5, --until-novelty 2 or --max-hours 3.")
     extension = Extension(members or max_members or 100, until_novelty, max_hours)
-    _run(run, lambda report: extend_run(run, extension, threads, report))
+    _run(run, lambda report: extend_run(run, extension, threads, report), tensorboard)
 
 
 VERBS: dict[str, Callable[..., None]] = {"tasks": tasks, "train": train, "resume": resume, "extend": extend}
 
 
-def _run(path: str, work: Callable[[Any], Population]) -> None:
+def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
     """Long work with progress; an interruption says how to go on."""
-    from polygait.progress import finish, printer
+    from polygait.progress import all_of, finish, printer
+    from polygait.tensorboard import event_writer
 
+    report = all_of(printer(), event_writer(path)) if tensorboard else printer()
     try:
-        population = work(printer())
+        population = work(report)
     except KeyboardInterrupt:
         finish()
         print(f"Stopped and saved. Go on with: polygait resume {path}", file=sys.stderr)

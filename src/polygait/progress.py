@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 _PLAIN_SECONDS = 10.0
 
@@ -27,6 +27,8 @@ class Progress(NamedTuple):
     bonus_ratio: float
     """Size of the bonus relative to the task's reward."""
     seconds_left: float
+    record: Mapping[str, Any]
+    """The log's newest line."""
 
     def __str__(self) -> str:
         steps = f"{_thousands(self.steps)}/{_thousands(self.total_steps)} steps"
@@ -38,6 +40,16 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
+
+
+def all_of(*reports: Report) -> Report:
+    """One reporter that serves several."""
+
+    def report(progress: Progress) -> None:
+        for one in reports:
+            one(progress)
+
+    return report
 
 
 def printer() -> Report:

@@ -298,4 +298,5 @@ def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: fl
         else np.nan,
         bonus_ratio=float(np.mean(record.get("bonus_ratio", 0.0))),
         seconds_left=left * config.iterations * config.ppo.rollout_steps / rate,
+        record=record,
     )
