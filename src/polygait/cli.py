@@ -96,7 +96,6 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
     Args:
         run: The run folder.
         threads: Physics threads, all cores if left out; results do not depend on it.
-
         tensorboard: Also write event files for TensorBoard.
     """
     from polygait.population.store import RunFolder
@@ -130,7 +129,6 @@ def extend(
         max_members: With until-novelty: at most so many more (100 if left out).
         max_hours: Begin no new member after so many hours.
         threads: Physics threads, all cores if left out; results do not depend on it.
-
         tensorboard: Also write event files for TensorBoard.
     """
     from polygait.runs import Extension
