@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polygait.learning.acting import NumpyPolicy
+from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments
 from polygait.tasks.task import Task
@@ -52,7 +52,7 @@ def run_episodes(
     task.set_variation([jobs[index].variation if index >= 0 else None for index in flat])
     observation = task.reset(seeds=[jobs[index].seed if index >= 0 else 0 for index in flat])
 
-    actor = NumpyPolicy(policy, moments, width)
+    actor = NumpyPolicy(policy, moments, width, tile=ALONE)
     alive = flat >= 0
     total_reward, length = np.zeros(len(flat)), np.zeros(len(flat), dtype=np.int64)
     fell, diverged = np.zeros(len(flat), dtype=bool), np.zeros(len(flat), dtype=bool)

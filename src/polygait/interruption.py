@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
-from typing import Self
 
 
 class Interruption:
@@ -15,7 +14,7 @@ class Interruption:
         self.requested = False
         self._before: dict[int, object] = {}
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Interruption:
         # Only the main thread may handle signals; elsewhere the caller's own handling stays.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):

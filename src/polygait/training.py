@@ -27,7 +27,7 @@ from polygait.diversity.registry import make_method
 from polygait.episodes import Job, Outcome, run_episodes
 from polygait.interruption import Interruption
 from polygait.population.checkpoints import Checkpoint
-from polygait.population.population import Brain, actor, member_tensors, method_tensors
+from polygait.population.population import Brain, member_tensors, method_tensors
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree, unflatten_tree
 from polygait.presets import RunConfig
@@ -165,10 +165,10 @@ def _turn(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Turn:
 
 def _collect(cohort: Cohort, state: LoopState, iteration: int) -> learning.Rollout:
     config = cohort.config
-    brain = Brain(state.learner.policy, state.normalizer.observation)
+    policy = learning.acting_policy(state.learner.policy, state.normalizer, config.envs, config.ppo)
     shape = (learning.rollout_length(config.ppo, config.envs), config.envs, cohort.task.action_size)
     noise = learning.rollout_noise(cohort.keys, iteration, shape)
-    return learning.collect(cohort.task, actor(brain, config.envs, config), noise, state.position)
+    return learning.collect(cohort.task, policy, noise, state.position)
 
 
 def _initial_state(cohort: Cohort) -> LoopState:

@@ -8,21 +8,24 @@ from jaxtyping import Float32
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import CLIP, Moments, center_and_factor
 
-TILE = 16
-"""Rows of one matrix product. Fixed, because its last bits depend on the number of rows, and small,
-so that BLAS starts no threads of its own beside the physics."""
+TRAINING_TILE = 16
+"""Rows of one matrix product while training: small, so that BLAS starts no threads of its own.
+A product's last bits depend on the number of rows and on a row's place among them; here both are fixed."""
+ALONE = 1
+"""Each row by itself: its action has the same bits wherever and beside whatever it is computed."""
 
 
 class NumpyPolicy:
     """The mean actions of a cohort: tanh(mlp(normalised observation)), each member with its own weights.
 
-    Rows are padded to whole tiles of one size, so an environment's action has the same bits whichever
-    members and environments are computed beside it.
+    Rows are padded to whole tiles of one size, so a row's action does not depend on what other tiles hold.
     """
 
     std: Float32[np.ndarray, "member action"]
 
-    def __init__(self, policy: Policy, moments: Moments | None, envs_per_member: int) -> None:
+    def __init__(
+        self, policy: Policy, moments: Moments | None, envs_per_member: int, tile: int = TRAINING_TILE
+    ) -> None:
         """Copy a stacked policy (leading member axis); without `moments` observations are taken raw."""
         network = policy.network
         self._weights = [np.array(weight)[:, None] for weight in network.weights]
@@ -33,13 +36,13 @@ class NumpyPolicy:
         if moments is not None:
             center, factor = center_and_factor(moments)
             self._normalization = center[:, None], factor[:, None]
-        num_tiles = -(-envs_per_member // TILE)
-        rows = (num_members, num_tiles, TILE)
+        num_tiles = -(-envs_per_member // tile)
+        rows = (num_members, num_tiles, tile)
         self._num_envs = envs_per_member
-        self._inputs = np.zeros((num_members, num_tiles * TILE, observation_size), np.float32)
+        self._inputs = np.zeros((num_members, num_tiles * tile, observation_size), np.float32)
         self._tiles = self._inputs.reshape(*rows, observation_size)
         self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
-        self._outputs = self._layers[-1].reshape(num_members, num_tiles * TILE, -1)
+        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, -1)
 
     def mean(
         self, observation: Float32[np.ndarray, "member env state"]

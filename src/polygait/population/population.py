@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from polygait.errors import UserError
-from polygait.learning.acting import NumpyPolicy
+from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments, initial_moments
 from polygait.population.store import RunFolder
@@ -69,7 +69,8 @@ class Population:
         place = (member, len(observations))
         if place not in self._actors:
             one = jax.tree.map(lambda array: np.asarray(array)[None], self.members[member].brain)
-            self._actors[place] = actor(one, len(observations), self.config)
+            moments = one.moments if self.config.ppo.normalize_observations else None
+            self._actors[place] = NumpyPolicy(one.policy, moments, len(observations), tile=ALONE)
         return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
 
     def make_task(self, num_envs: int = 1, **options: Any) -> Task:
@@ -88,12 +89,6 @@ def load(path: str | os.PathLike[str]) -> Population:
     if not population.members:
         raise UserError(f"{path} has no finished member yet.", f"Go on with: polygait resume {path}")
     return population
-
-
-def actor(brain: Brain, envs_per_member: int, config: RunConfig) -> NumpyPolicy:
-    """A cohort's policies, ready to act on raw observations."""
-    moments = brain.moments if config.ppo.normalize_observations else None
-    return NumpyPolicy(brain.policy, moments, envs_per_member)
 
 
 def member_tensors(brain: Brain, critic: Any, method: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
