@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,7 +62,7 @@ class PPOConfig:
         if self.value_target not in ("gae", "monte-carlo"):
             found.append(f"value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
         lowest, highest = self.std_bounds
-        if not 0 < lowest < highest:
+        if not 0 < lowest < highest < math.inf:
             found.append(f"std_bounds must rise and lie above 0, got {self.std_bounds}.")
         elif self.learn_std and not lowest < self.action_std < highest:
             found.append(f"action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}.")
@@ -76,9 +77,9 @@ class PPOConfig:
         """The fields whose value alone is impossible."""
         positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
         positive += ("max_gradient_norm", "action_std", "rollout_steps")
-        rules = {name: (getattr(self, name) > 0, "be above 0") for name in positive}
+        rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
         for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
-            rules[name] = getattr(self, name) >= 0, "not be negative"
+            rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         for name in ("policy_hidden", "critic_hidden"):
@@ -127,12 +128,12 @@ class DirConfig:
         if self.bound not in ("std-floor", "none"):
             found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
         found += [
-            f"dir.{name} must be above 0, got {getattr(self, name)}."
+            f"dir.{name} must be finite and above 0, got {getattr(self, name)}."
             for name in ("std_floor", "learning_rate", "epochs", "minibatch_size")
-            if not getattr(self, name) > 0
+            if not 0 < getattr(self, name) < math.inf
         ]
-        if not self.weight_decay >= 0:
-            found.append(f"dir.weight_decay must not be negative, got {self.weight_decay}.")
+        if not 0 <= self.weight_decay < math.inf:
+            found.append(f"dir.weight_decay must be finite and not negative, got {self.weight_decay}.")
         if not all(width > 0 for width in self.hidden):
             found.append(f"dir.hidden must hold widths above 0, got {self.hidden}.")
         return found

@@ -77,7 +77,7 @@ class RunConfig:
         try:
             parts = {"ppo": _built(PPOConfig, data["ppo"]), "dir": _built(DirConfig, data["dir"])}
             return _built(cls, {**data, **parts})
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError) as error:
             raise UserError(f"The run's configuration cannot be read: {error}.") from error
 
 
@@ -107,14 +107,25 @@ def resolve(config: TrainConfig) -> RunConfig:
     for text in config.overrides:
         run, problem = _overridden(run, text)
         problems += [problem] if problem else []
-    if not paper and not any(text.startswith("ppo.anneal_iterations") for text in config.overrides):
-        run = dataclasses.replace(run, ppo=dataclasses.replace(run.ppo, anneal_iterations=run.iterations))
     problems += run.ppo.problems() + run.dir.problems()
-    if not problems and run.ppo.rollout_steps % run.envs:
-        problems.append(f"ppo.rollout_steps {run.ppo.rollout_steps} is not a multiple of envs {run.envs}.")
+    if run.ppo.rollout_steps > 0:
+        problems += _size_problems(run)
+        named = {text.partition("=")[0].strip() for text in config.overrides}
+        if not paper and "ppo.anneal_iterations" not in named:
+            run = dataclasses.replace(run, ppo=dataclasses.replace(run.ppo, anneal_iterations=run.iterations))
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     return run
+
+
+def _size_problems(run: RunConfig) -> list[str]:
+    """Numbers that are possible alone but not together."""
+    steps, found = run.ppo.rollout_steps, []
+    if run.envs > 0 and steps % run.envs:
+        found.append(f"ppo.rollout_steps {steps} is not a multiple of envs {run.envs}.")
+    if run.dir.minibatch_size > run.dir.epochs * steps:
+        found.append(f"dir.minibatch_size {run.dir.minibatch_size} exceeds dir.epochs × ppo.rollout_steps.")
+    return found
 
 
 def _problems(config: TrainConfig) -> list[str]:
@@ -165,7 +176,10 @@ def _value(kind: Any, text: str) -> Any:
         return text
     if typing.get_origin(kind) is tuple:
         words = [one for one in text.strip("()").split(",") if one.strip()]
-        return tuple(_value(typing.get_args(kind)[0], one.strip()) for one in words)
+        kinds = typing.get_args(kind)
+        if Ellipsis not in kinds and len(words) != len(kinds):
+            raise ValueError(text)
+        return tuple(_value(kinds[0], one.strip()) for one in words)
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)

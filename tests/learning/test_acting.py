@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polygait.config import PPOConfig
-from polygait.learning.acting import NumpyPolicy
+from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.keys import member_keys
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments, normalize
@@ -53,3 +53,10 @@ def test_an_action_does_not_depend_on_its_neighbours():
     first = jax.tree.map(lambda array: array[:1], cohort(3))
     alone = NumpyPolicy(first, Moments(*(field[:1] for field in moments(3))), 40).mean(seen[:1])
     np.testing.assert_array_equal(together[:1], alone)
+
+
+def test_rows_alone_have_the_same_bits_wherever_they_stand():
+    seen = observations(1, 40)
+    together = NumpyPolicy(cohort(1), moments(1), 40, tile=ALONE).mean(seen).copy()
+    shifted = NumpyPolicy(cohort(1), moments(1), 7, tile=ALONE).mean(seen[:, 30:37])
+    assert np.array_equal(together[:, 30:37], shifted)
