@@ -42,7 +42,7 @@ class NumpyPolicy:
         self._inputs = np.zeros((num_members, num_tiles * tile, observation_size), np.float32)
         self._tiles = self._inputs.reshape(*rows, observation_size)
         self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
-        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, -1)
+        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, self._layers[-1].shape[-1])
 
     def mean(
         self, observation: Float32[np.ndarray, "member env state"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from polygait.errors import UserError
@@ -68,7 +69,7 @@ class Population:
             )
         place = (member, len(observations))
         if place not in self._actors:
-            one = jax.tree.map(lambda array: np.asarray(array)[None], self.members[member].brain)
+            one = cohort_brain([self.members[member].brain])
             moments = one.moments if self.config.ppo.normalize_observations else None
             self._actors[place] = NumpyPolicy(one.policy, moments, len(observations), tile=ALONE)
         return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
@@ -80,7 +81,13 @@ class Population:
     @property
     def brains(self) -> Brain:
         """All members' policies in one tree with a leading member axis."""
-        return jax.tree.map(lambda *arrays: np.stack(arrays), *[member.brain for member in self.members])
+        return cohort_brain([member.brain for member in self.members])
+
+
+def cohort_brain(brains: list[Brain]) -> Brain:
+    """Several members' brains as one with a leading member axis."""
+    policy = jax.tree.map(lambda *arrays: jnp.stack(arrays), *[brain.policy for brain in brains])
+    return Brain(policy, Moments(*map(np.stack, zip(*[brain.moments for brain in brains], strict=True))))
 
 
 def load(path: str | os.PathLike[str]) -> Population:

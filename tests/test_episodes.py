@@ -1,0 +1,162 @@
+"""run_episodes against a plain loop: an outcome depends on its job only, to the bit."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from polygait.config import PPOConfig
+from polygait.episodes import Job, Outcome, run_episodes
+from polygait.learning import NumpyPolicy, initial_learner, member_keys
+from polygait.learning.acting import ALONE
+from polygait.learning.normalizer import Moments
+from polygait.tasks.hopper import Hopper
+from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.registry import make_task
+
+MEMBERS = 3
+LIMIT = 25
+VARIATIONS = (
+    None,
+    "broken-foot",
+    "foot-mass=1.5",
+    "motor(leg_joint)",
+    "sensor(leg.position):noise=0.1",
+    "delay=2@3",
+)
+
+
+def brains(observation_size: int, action_size: int) -> tuple[Any, Moments]:
+    keys = member_keys(jax.random.key(3), 0, MEMBERS)
+    policy = initial_learner(keys, (observation_size, action_size), PPOConfig(policy_hidden=(8,))).policy
+    chance = np.random.default_rng(3)
+    shape = (MEMBERS, observation_size)
+    return policy, Moments(np.full(MEMBERS, 9.0), chance.normal(size=shape), chance.uniform(0.1, 2.0, shape))
+
+
+POLICY, MOMENTS = brains(11, 3)
+
+
+def hoppers(count: int) -> MujocoTask:
+    task = make_task("hopper", count, max_episode_steps=LIMIT)
+    assert isinstance(task, MujocoTask)
+    return task
+
+
+def alone(job: Job, make: Any, brain: tuple[Any, Moments | None]) -> Outcome:
+    """One episode of one member in a task of its own."""
+    policy, moments = brain
+    one = jax.tree.map(lambda array: array[job.member : job.member + 1], policy)
+    own = None if moments is None else Moments(*(array[job.member : job.member + 1] for array in moments))
+    actor = NumpyPolicy(one, own, 1, tile=ALONE)
+    task = make(1)
+    task.set_variation(job.variation)
+    observation = task.reset(seeds=[job.seed])
+    total, length = 0.0, 0
+    while True:
+        action = np.clip(actor.mean(observation[None].astype(np.float32))[0], -1, 1)
+        step = task.step(action)
+        observation = step.observation
+        total += step.reward[0]
+        length += 1
+        if step.terminated[0] or step.truncated[0]:
+            return Outcome(*map(np.array, (total, length, step.terminated[0], task.diverged[0])))
+
+
+def assert_same(found: Outcome, expected: list[Outcome]) -> None:
+    for ours, theirs in zip(found, zip(*expected, strict=True), strict=True):
+        np.testing.assert_array_equal(ours, np.array(theirs))
+
+
+JOBS = [
+    Job(member, variation, seed)
+    for member in range(MEMBERS)
+    for variation in VARIATIONS
+    for seed in (0, 5, 2**40)
+]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return {job: alone(job, hoppers, (POLICY, MOMENTS)) for job in JOBS}
+
+
+def test_many_jobs_at_once_are_as_each_alone(expected):
+    found = run_episodes(POLICY, MOMENTS, hoppers, JOBS)
+    assert_same(found, [expected[job] for job in JOBS])
+    assert found.fell.any() and not found.fell.all()  # both endings occur
+    assert (found.length[~found.fell] == LIMIT).all() and found.length.min() < LIMIT
+    assert len(np.unique(found.total_reward)) == len(JOBS)  # each variation and seed has its own outcome
+
+
+@pytest.mark.parametrize("packing", range(4))
+def test_packing_does_not_matter(packing, expected):
+    """Shuffled, repeated, unevenly shared among members, some of which have no job at all."""
+    chance = np.random.default_rng(packing)
+    size = (1, 3, 20, 60)[packing]
+    jobs = [JOBS[index] for index in chance.choice(len(JOBS), size=size)]
+    jobs = [job for job in jobs if job.member != 1] or [JOBS[0]]
+    assert_same(run_episodes(POLICY, MOMENTS, hoppers, jobs), [expected[job] for job in jobs])
+
+
+def test_raw_observations_where_nothing_is_normalised():
+    jobs = [Job(1, None, 4), Job(0, None, 4)]
+    found = run_episodes(POLICY, None, hoppers, jobs)
+    assert_same(found, [alone(job, hoppers, (POLICY, None)) for job in jobs])
+    assert not np.array_equal(found.total_reward, run_episodes(POLICY, MOMENTS, hoppers, jobs).total_reward)
+
+
+def test_a_gymnasium_task_goes_on_beside_one_that_has_ended():
+    brain = brains(4, 1)
+
+    def make(count: int) -> Any:
+        return make_task("gym:InvertedPendulum-v5", count)
+
+    jobs = [Job(member, None, seed) for member in range(MEMBERS) for seed in (1, 2)]
+    found = run_episodes(*brain, make, jobs)
+    assert len(set(found.length.tolist())) > 1
+    assert_same(found, [alone(job, make, brain) for job in jobs])
+
+
+class Breaking(MujocoTask):
+    """A Hopper whose physics breaks down at the fourth step of every episode with the seed 13."""
+
+    def step(self, actions: np.ndarray) -> Any:
+        self.physics.qvel[(self._keys[:, 0] == 13) & (self._step_count == 3)] = 1e300
+        return super().step(actions)
+
+
+def test_diverged_physics_ends_its_own_episode_with_finite_numbers(expected):
+    def make(count: int) -> Breaking:
+        robot = Hopper()
+        robot.max_episode_steps = LIMIT
+        return Breaking(robot, count)
+
+    jobs = [Job(0, None, 0), Job(0, None, 13), Job(1, "broken-foot", 13), Job(2, None, 5)]
+    found = run_episodes(POLICY, MOMENTS, make, jobs)
+    assert found.diverged.tolist() == [False, True, True, False]
+    assert found.fell[1:3].all() and found.length[1:3].tolist() == [4, 4]
+    assert np.isfinite(found.total_reward).all()
+    for index in (0, 3):
+        assert found.total_reward[index] == expected[jobs[index]].total_reward
+    assert_same(found, [alone(job, make, (POLICY, MOMENTS)) for job in jobs])
+
+
+def test_actions_are_those_of_the_mean_and_of_the_right_member():
+    """A task that only records what it is told to do."""
+    received: list[np.ndarray] = []
+
+    class Recording(MujocoTask):
+        def step(self, actions: np.ndarray) -> Any:
+            received.append(actions.copy())
+            return super().step(actions)
+
+    silent = jax.tree.map(jnp.zeros_like, POLICY)
+    bias = jnp.array([[-9.0, 0, 0], [0, 0, 0], [9.0, 0, 0]])
+    loud = eqx.tree_at(lambda policy: policy.network.biases[-1], silent, bias)
+    run_episodes(loud, None, lambda count: Recording(Hopper(), count), [Job(2, None, 0), Job(0, None, 0)])
+    np.testing.assert_allclose(received[0][:, 0], [-1, 0, 1], atol=1e-6)
+    assert np.abs(np.concatenate(received)).max() <= 1

@@ -1,0 +1,459 @@
+"""train, resume, extend: the same bits however a run is interrupted, and damage that is named."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import polygait as pg
+from polygait import cli, training
+from polygait.errors import UserError
+from polygait.population.store import RunFolder
+from tests import tiny
+from tests.tiny import Killed, Terminal, assert_same_run, crash_at, crashed, digests
+
+MULTI = {"method": "multi", "members": 3}
+PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    """Compile with few optimisations: tiny programs run once take longer to optimise than to run."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run left alone."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    tiny.train(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Where other processes keep their compiled programs; it changes no bit and saves most of their time."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def terminal(compiled):
+    opened = Terminal(compiled)
+    yield opened
+    opened.close()
+
+
+LONG = tiny.config(iterations=24)
+LONG_LINES = 48
+
+
+@pytest.fixture(scope="module")
+def left_alone(compiled, tmp_path_factory):
+    """A longer run that another process trained without a stop."""
+    out = tmp_path_factory.mktemp("alone") / "run"
+    opened = Terminal(compiled)
+    done = opened.run(*tiny.words(LONG, out))
+    opened.close()
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def newest_checkpoint(run: Path) -> Path:
+    return max((run / "checkpoints").iterdir())
+
+
+# Real processes and real signals.
+
+
+def killed_until_finished(terminal, command, out, kills, lines):
+    """Kill a run `kills` times, each time further on, then let it end."""
+    chance = random.Random(0)
+    killed = 0
+    at = sorted(chance.sample(range(1, lines), kills))
+    for line in at:
+        words = command if not (out / "manifest.json").exists() else ["resume", out]
+        child = terminal.start(*words, checkpoint_seconds=0.0)
+        tiny.wait_for_lines(child, out, line)
+        time.sleep(chance.uniform(0.0, 0.04))
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        killed += child.returncode == -signal.SIGKILL
+        assert tiny.group_is_gone(child)
+    done = terminal.run("resume", out)
+    assert done.returncode == 0, done.stderr
+    return killed
+
+
+def test_a_run_killed_again_and_again_ends_in_the_same_bits(terminal, left_alone, tmp_path):
+    out = tmp_path / "run"
+    killed = killed_until_finished(terminal, tiny.words(LONG, out), out, kills=3, lines=LONG_LINES)
+    assert killed >= 2
+    assert_same_run(out, left_alone)
+
+
+def check_kills(terminal, tmp_path, wanted, kills, lines):
+    alone, often = tmp_path / "alone", tmp_path / "often"
+    done = terminal.run(*tiny.words(wanted, alone))
+    assert done.returncode == 0, done.stderr
+    assert killed_until_finished(terminal, tiny.words(wanted, often), often, kills, lines) >= kills - 1
+    assert_same_run(often, alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wishes", "lines"),
+    [({}, 60), (MULTI, 30), (PENDULUM, 60), ({"method": "pg", "members": 1}, 30)],
+    ids=["dir", "multi", "pendulum", "pg"],
+)
+def test_ten_kills(terminal, tmp_path, wishes, lines):
+    check_kills(terminal, tmp_path, tiny.config(iterations=30, **wishes), kills=10, lines=lines)
+
+
+@pytest.mark.slow
+def test_kills_with_the_best_episode_kept(terminal, tmp_path):
+    check_kills(terminal, tmp_path, tiny.config("keep=best-episode", iterations=12), kills=4, lines=24)
+
+
+def test_an_interrupted_run_is_saved_locked_and_resumed(terminal, left_alone, tmp_path):
+    """Ctrl-C, and before it what a second process may do: nothing but read."""
+    out = tmp_path / "run"
+    child = terminal.start(*tiny.words(LONG, out))
+    tiny.wait_for_lines(child, out, 3)
+    child.send_signal(signal.SIGSTOP)
+    with pytest.raises(UserError, match=f"Process {child.pid} is writing"):
+        pg.resume(out)
+    with pytest.raises(UserError, match="There is a run in"):
+        pg.train(LONG, out)
+    with pytest.raises(UserError, match="is not finished"):
+        pg.extend(out, pg.Extension(1))
+    with pytest.raises(UserError, match="no finished member yet"):
+        pg.load(out)
+    child.send_signal(signal.SIGINT)
+    child.send_signal(signal.SIGCONT)
+    _, errors = child.communicate(timeout=120)
+    assert child.returncode == 130
+    assert f"polygait resume {out}" in errors and "Traceback" not in errors
+    assert tiny.group_is_gone(child)
+    reached = len(RunFolder.open(out).metrics())
+    assert 3 <= reached < 24
+    assert newest_checkpoint(out).stem == f"{reached:08d}"  # saved then, not some seconds before
+
+    done = terminal.run("resume", out)
+    assert done.returncode == 0, done.stderr
+    assert "2 members" in done.stdout
+    assert_same_run(out, left_alone)
+
+    before = digests(out)
+    again = terminal.run("resume", out)
+    assert again.returncode == 0
+    assert "already finished" in again.stdout and f"polygait extend {out}" in again.stdout
+    assert digests(out) == before
+
+
+@pytest.mark.slow
+def test_being_asked_to_end_saves_too(terminal, tmp_path):
+    out = tmp_path / "run"
+    child = terminal.start(*tiny.words(tiny.config(iterations=60), out))
+    tiny.wait_for_lines(child, out, 2)
+    child.send_signal(signal.SIGTERM)
+    _, errors = child.communicate(timeout=120)
+    assert child.returncode == 130 and f"polygait resume {out}" in errors
+    assert newest_checkpoint(out).stem == f"{len(RunFolder.open(out).metrics()):08d}"
+
+
+@pytest.mark.slow
+def test_the_verbs_name_mistakes_without_a_traceback(terminal, tmp_path):
+    out = tmp_path / "run"
+    assert terminal.run(*tiny.words(tiny.config(iterations=1), out)).returncode == 0
+    for words in (
+        tiny.words(tiny.config(), out),
+        ["train", "hoper", "--out", tmp_path / "other"],
+        ["train", "hopper", "--out", tmp_path / "other", "--set", "ppo.epoch=3"],
+        ["train", "hopper", "--out", tmp_path / "other", "--remove", "wing.*"],
+        ["resume", tmp_path / "nowhere"],
+        ["extend", out],
+        ["extend", out, "--members", "0"],
+    ):
+        done = terminal.run(*words)
+        assert done.returncode == 2, words
+        assert "Traceback" not in done.stderr and done.stderr.startswith("polygait: ")
+        assert len(done.stderr.strip().splitlines()) <= 3
+    assert not (tmp_path / "other").exists()
+    extended = terminal.run("extend", out, "--members", "1")
+    assert extended.returncode == 0 and "3 members" in extended.stdout
+
+
+# Crashes at chosen places, in this process.
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6])
+def test_a_crash_at_any_iteration_changes_nothing(at, finished, tmp_path, monkeypatch):
+    crashed(tmp_path / "run", at, monkeypatch, tiny.config())
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", finished)
+
+
+@pytest.mark.parametrize(("verb", "call"), [("save_member", 0), ("clear_checkpoints", 0)])
+@pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
+def test_a_crash_while_members_are_written_changes_nothing(
+    verb, call, afterwards, finished, tmp_path, monkeypatch
+):
+    original = getattr(RunFolder, verb)
+
+    def crash(self, *arguments):
+        if afterwards:
+            original(self, *arguments)
+        raise Killed
+
+    with monkeypatch.context() as broken, pytest.raises(Killed):
+        broken.setattr(RunFolder, verb, crash)
+        tiny.train(tmp_path / "run")
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", finished)
+
+
+def test_a_cohort_half_written_is_written_again(tmp_path, monkeypatch):
+    tiny.train(tmp_path / "alone", **MULTI)
+    original = RunFolder.save_member
+
+    def crash(self, index, *arguments):
+        if index == 2:
+            raise Killed
+        original(self, index, *arguments)
+
+    with monkeypatch.context() as broken, pytest.raises(Killed):
+        broken.setattr(RunFolder, "save_member", crash)
+        tiny.train(tmp_path / "run", **MULTI)
+    assert sorted(RunFolder.open(tmp_path / "run").members) == [0, 1]
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+@pytest.mark.parametrize("wishes", [MULTI, PENDULUM], ids=["multi", "pendulum"])
+def test_other_methods_and_tasks_resume_exactly(wishes, tmp_path, monkeypatch):
+    wanted = tiny.config(**wishes)
+    pg.train(wanted, tmp_path / "alone")
+    crashed(tmp_path / "run", 2, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+def test_the_number_of_threads_changes_no_bit(finished, tmp_path, monkeypatch):
+    for threads in (1, 2):
+        out = tmp_path / str(threads)
+        pg.train(tiny.config(threads=threads), out)
+        assert_same_run(out, finished)
+    crashed(tmp_path / "changed", 2, monkeypatch, tiny.config(threads=1))
+    pg.resume(tmp_path / "changed", threads=2)
+    assert_same_run(tmp_path / "changed", finished)
+
+
+# More members.
+
+
+def test_extending_leaves_members_untouched_and_finds_what_a_longer_run_finds(finished, tmp_path):
+    short, long = tmp_path / "short", tmp_path / "long"
+    shutil.copytree(finished, short)
+    before = digests(short)
+    times = {file.name: file.stat().st_mtime_ns for file in (short / "members").iterdir()}
+    extended = pg.extend(short, pg.Extension(members=1))
+    assert len(extended) == 3 and extended.config.members == 3
+    tiny.train(long, members=3)
+    assert digests(short) == digests(long)
+    assert before.items() < digests(short).items()
+    for name, when in times.items():
+        assert (short / "members" / name).stat().st_mtime_ns == when
+    assert_same_run(short, long)
+
+
+def test_an_interrupted_extension_goes_on(finished, tmp_path, monkeypatch):
+    out, alone = tmp_path / "run", tmp_path / "alone"
+    for copy in (out, alone):
+        shutil.copytree(finished, copy)
+    pg.extend(alone, pg.Extension(members=2))
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    with pytest.raises(Killed):
+        pg.extend(out, pg.Extension(members=2), report=crash_at(2))
+    assert not RunFolder.open(out).complete
+    pg.resume(out)
+    assert_same_run(out, alone)
+
+
+def test_an_extension_ends_when_nothing_new_is_found(finished, tmp_path):
+    once, never = tmp_path / "once", tmp_path / "never"
+    for copy in (once, never):
+        shutil.copytree(finished, copy)
+    assert len(pg.extend(once, pg.Extension(members=3, until_novelty=1e9))) == 3
+    assert len(pg.extend(never, pg.Extension(members=2, until_novelty=-1e9))) == 4
+    for run in (once, never):
+        folder = RunFolder.open(run)
+        assert folder.complete and folder.manifest["config"]["members"] == len(folder.members)
+        assert len(pg.resume(run)) == len(folder.members)
+
+
+def test_an_interrupted_extension_keeps_its_limit(finished, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    with pytest.raises(Killed):
+        pg.extend(out, pg.Extension(members=3, until_novelty=1e9), report=crash_at(1))
+    assert len(pg.resume(out)) == 3
+
+
+def test_an_extension_may_run_out_of_time(finished, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    assert len(pg.extend(out, pg.Extension(members=2, max_hours=1e-9))) == 2
+
+
+def test_impossible_extensions_change_nothing(finished, tmp_path):
+    before = digests(finished), (finished / "manifest.json").read_bytes()
+    with pytest.raises(UserError) as caught:
+        pg.extend(finished, pg.Extension(members=0, max_hours=-1.0))
+    assert "members must be at least 1, got 0" in str(caught.value)
+    assert "max_hours must be above 0, got -1.0" in str(caught.value)
+    tiny.train(tmp_path / "pg", method="pg", members=1, iterations=1)
+    with pytest.raises(UserError, match="pg trains one policy"):
+        pg.extend(tmp_path / "pg", pg.Extension(1))
+    with pytest.raises(UserError, match="until_novelty needs"):
+        pg.extend(tmp_path / "pg", pg.Extension(1, until_novelty=1.0))
+    assert (digests(finished), (finished / "manifest.json").read_bytes()) == before
+
+
+def test_the_verb_extends_by_as_many_as_asked(monkeypatch):
+    asked = []
+
+    def extend(path, extension, *_):
+        asked.append(extension)
+        raise Killed
+
+    monkeypatch.setattr("polygait.runs.extend", extend)
+    cases: list[tuple[dict[str, Any], pg.Extension]] = [
+        ({"members": 5}, pg.Extension(5)),
+        ({"members": 0}, pg.Extension(0)),  # which runs.extend refuses
+        ({"until_novelty": 2.0}, pg.Extension(100, until_novelty=2.0)),
+        ({"until_novelty": 2.0, "max_members": 7}, pg.Extension(7, until_novelty=2.0)),
+        ({"max_hours": 3.0}, pg.Extension(100, max_hours=3.0)),
+    ]
+    for options, wanted in cases:
+        with pytest.raises(Killed):
+            cli.extend("somewhere", **options)
+        assert asked[-1] == wanted, options
+    with pytest.raises(UserError, match="How far"):
+        cli.extend("somewhere")
+
+
+def test_multi_members_do_not_depend_on_their_number(tmp_path):
+    two = tiny.train(tmp_path / "two", method="multi", members=2)
+    three = tiny.train(tmp_path / "three", method="multi", members=3)
+    for ours, theirs in zip(two.members, three.members, strict=False):
+        ours_leaves, theirs_leaves = jax.tree.leaves(ours.brain), jax.tree.leaves(theirs.brain)
+        for one, other in zip(ours_leaves, theirs_leaves, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+        assert ours.summary["training_return"] == pytest.approx(theirs.summary["training_return"], rel=1e-5)
+    weights = [np.asarray(member.brain.policy.network.weights[0]) for member in three.members]
+    assert not np.allclose(weights[0], weights[1], atol=1e-3)
+    extended = pg.extend(tmp_path / "two", pg.Extension(1))
+    np.testing.assert_allclose(
+        np.asarray(extended.members[2].brain.policy.network.weights[0]), weights[2], rtol=1e-5, atol=1e-5
+    )
+
+
+# Damage.
+
+
+def flip_a_bit(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 4
+    file.write_bytes(data)
+
+
+def truncate(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("damage", [flip_a_bit, truncate])
+def test_a_damaged_checkpoint_costs_time_but_no_bit(damage, finished, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    crashed(out, 3, monkeypatch, tiny.config())
+    newest = newest_checkpoint(out)
+    damage(newest)
+    with pytest.warns(UserWarning, match="Passed over a damaged checkpoint") as caught:
+        pg.resume(out)
+    assert str(newest) in str(caught[0].message)
+    assert_same_run(out, finished)
+
+
+def test_with_every_checkpoint_damaged_nothing_is_guessed(tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    crashed(out, 3, monkeypatch, tiny.config())
+    for file in (out / "checkpoints").iterdir():
+        truncate(file)
+    with pytest.raises(UserError, match="No checkpoint can be read"):
+        pg.resume(out)
+
+
+@pytest.mark.parametrize("damage", [flip_a_bit, truncate, Path.unlink])
+def test_a_damaged_member_is_named(damage, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    crashed(out, 5, monkeypatch, tiny.config())  # in the second member
+    member = out / "members" / "000.safetensors"
+    damage(member)
+    for verb in (pg.load, pg.resume):
+        with pytest.raises(UserError, match="Damaged: ") as caught:
+            verb(out)
+        assert str(member) in str(caught.value)
+
+
+def test_a_run_of_a_newer_polygait_is_refused(finished, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(finished, out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
+    for verb in (pg.load, pg.resume, lambda path: pg.extend(path, pg.Extension(1))):
+        with pytest.raises(UserError, match="newer polygait"):
+            verb(out)
+
+
+def test_a_used_folder_is_left_alone(finished, tmp_path):
+    before = tiny.contents(finished)
+    with pytest.raises(UserError, match="There is a run in"):
+        tiny.train(finished)
+    assert tiny.contents(finished) == before
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="not empty"):
+        tiny.train(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["letter.txt"]
+
+
+def test_other_versions_are_mentioned(finished, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    crashed(out, 2, monkeypatch, tiny.config())
+    folder = RunFolder.open(out)
+    with folder.writing():
+        folder.update_manifest({"versions": folder.manifest["versions"] | {"mujoco": "1.2.3"}})
+    with pytest.warns(UserWarning, match=r"mujoco 1\.2\.3 → "):
+        pg.resume(out)
+    assert digests(out) == digests(finished)
+
+
+def test_mistakes_leave_no_folder_behind(tmp_path):
+    out = tmp_path / "run"
+    for wishes, word in (
+        ({"task": "hoper"}, "'hopper'"),
+        ({"remove": ("wing.*",)}, "wing"),
+        ({"envs": 7}, "not a multiple"),
+        ({"task": "gym:Pendulm-v1"}, "Pendulum"),
+    ):
+        with pytest.raises(UserError, match=word):
+            tiny.train(out, **wishes)
+        assert not out.exists()

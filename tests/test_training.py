@@ -1,0 +1,254 @@
+"""The main loop: no option is ignored, the bonus reaches the learner, the right weights are kept."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import polygait as pg
+from polygait import learning, training
+from polygait.config import DirConfig, TrainConfig
+from polygait.population.store import RunFolder
+from polygait.population.trees import flatten_tree
+from tests import tiny
+from tests.tiny import digests
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    """Compile with few optimisations: tiny programs run once take longer to optimise than to run."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """The run that every option is compared with."""
+    out = tmp_path_factory.mktemp("usual") / "run"
+    tiny.train(out, iterations=2)
+    return digests(out)
+
+
+# Rule 7: no option is accepted and ignored.
+
+DIR_CHANGES = {
+    "objective": "kl",
+    "bound": "none",
+    "std_floor": "0.8",
+    "hidden": "4",
+    "learning_rate": "1e-2",
+    "weight_decay": "0.5",
+    "epochs": "2",
+    "minibatch_size": "16",
+    "normalize_inputs": "false",
+}
+TRAIN_CHANGES: dict[str, Any] = {
+    "method": "multi",
+    "members": 3,
+    "steps": 65 * 2,
+    "seed": 1,
+    "preset": "paper",
+    "remove": ("torso.*",),
+    "alpha": 0.7,
+    "envs": 16,
+    "overrides": (*tiny.SETTINGS, "ppo.epochs=3"),
+}
+EXEMPT = {
+    "task": "it is another robot altogether",
+    "threads": "it must not change any bit, see test_runs.py",
+}
+
+
+def test_every_option_is_tried_or_exempt():
+    assert set(DIR_CHANGES) == {field.name for field in dataclasses.fields(DirConfig)}
+    assert {*TRAIN_CHANGES, *EXEMPT} == {field.name for field in dataclasses.fields(TrainConfig)}
+
+
+@pytest.mark.parametrize("name", DIR_CHANGES)
+def test_every_option_of_dir_changes_the_second_member(name, usual, tmp_path):
+    tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2)
+    assert digests(tmp_path / "run")["001.safetensors"] != usual["001.safetensors"]
+
+
+@pytest.mark.parametrize("name", TRAIN_CHANGES)
+def test_every_option_of_a_run_changes_its_members(name, usual, tmp_path):
+    wanted = dataclasses.replace(tiny.config(iterations=2), **{name: TRAIN_CHANGES[name]})
+    pg.train(wanted, tmp_path / "run")
+    assert digests(tmp_path / "run") != usual
+
+
+@pytest.mark.parametrize("name", ["objective", "bound", "std_floor", "alpha", "members"])
+def test_what_concerns_the_bonus_leaves_the_first_policy_alone(name, tmp_path):
+    first = tiny.train(tmp_path / "usual", iterations=2).members[0]
+    if name in DIR_CHANGES:
+        other = tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2).members[0]
+    else:
+        other = tiny.train(tmp_path / "run", iterations=2, **{name: TRAIN_CHANGES[name]}).members[0]
+    jax.tree.map(np.testing.assert_array_equal, other.brain, first.brain)
+
+
+def test_the_same_wish_gives_the_same_bits(usual, tmp_path):
+    tiny.train(tmp_path / "run", iterations=2)
+    assert digests(tmp_path / "run") == usual
+
+
+def test_the_filter_a_user_asks_for_is_the_one_used(tmp_path):
+    whole = tiny.train(tmp_path / "whole", iterations=1, remove=())
+    nothing = tiny.train(tmp_path / "nothing", iterations=1, remove=("*",))
+    assert (whole.filter.size, nothing.filter.size) == (11, 0)
+    assert nothing.filter.removed_names == whole.filter.kept_names == whole.layout.names
+
+
+# The loop.
+
+
+class Seen:
+    """What passed through the loop, turn by turn."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rollouts: list[learning.Rollout] = []
+        self.rewards: list[np.ndarray] = []
+        self.judged: list[tuple[Any, np.ndarray]] = []
+        self._collect, self._prepare = learning.collect, learning.prepare_batch
+        self._run_episodes = training.run_episodes
+        monkeypatch.setattr(learning, "collect", self.collect)
+        monkeypatch.setattr(learning, "prepare_batch", self.prepare_batch)
+        monkeypatch.setattr(training, "run_episodes", self.run_episodes)
+
+    def collect(self, *arguments: Any) -> learning.Rollout:
+        self.rollouts.append(self._collect(*arguments))
+        return self.rollouts[-1]
+
+    def prepare_batch(self, rollout: learning.Rollout, reward: np.ndarray, *others: Any) -> Any:
+        self.rewards.append(reward - rollout.reward)
+        return self._prepare(rollout, reward, *others)
+
+    def run_episodes(self, policy: Any, moments: Any, make: Any, jobs: Any) -> Any:
+        outcome = self._run_episodes(policy, moments, make, jobs)
+        self.judged.append((flatten_tree(policy), outcome.total_reward))
+        return outcome
+
+
+def test_the_bonus_is_added_to_the_reward_from_the_second_member_on(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    tiny.train(tmp_path / "run", iterations=2)
+    log = RunFolder.open(tmp_path / "run").metrics()
+    assert [record["members"] for record in log] == [[0, 1], [0, 1], [1, 2], [1, 2]]
+    assert [record["iteration"] for record in log] == [0, 1, 0, 1]
+    assert [record["steps"] for record in log] == [64, 128, 64, 128]
+    for bonus in seen.rewards[:2]:
+        assert (bonus == 0).all()
+    for bonus, record in zip(seen.rewards[2:], log[2:], strict=True):
+        assert (bonus != 0).all()
+        assert 0.5 * record["bonus_mean"][0] == pytest.approx(bonus.mean(), rel=1e-6)
+        assert {"model_loss", "model_own", "bonus_p99", "bonus_floored", "policy_loss"} <= set(record)
+
+
+def test_the_log_tells_the_mean_return_of_recent_episodes(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    tiny.train(tmp_path / "run", iterations=4, method="multi", members=2)
+    log = RunFolder.open(tmp_path / "run").metrics()
+    returns: list[list[float]] = [[], []]
+    for record, rollout in zip(log, seen.rollouts, strict=False):
+        for member, total in zip(rollout.episodes.member, rollout.episodes.total_reward, strict=True):
+            returns[member].append(total)
+        expected = np.array([np.mean(one[-100:]) if one else np.nan for one in returns])
+        np.testing.assert_allclose(record["return"], expected)
+        assert record["episodes"] == [int((rollout.episodes.member == m).sum()) for m in range(2)]
+        assert record["diverged"] == 0
+    assert min(map(len, returns)) > 1
+    assert all(len(record["policy_loss"]) == 2 for record in log)
+
+
+def test_recent_returns_forget_the_oldest(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    monkeypatch.setattr(training, "RECENT_EPISODES", 3)
+    tiny.train(tmp_path / "run", iterations=4, method="pg", members=1)
+    log = RunFolder.open(tmp_path / "run").metrics()
+    totals = np.concatenate([rollout.episodes.total_reward for rollout in seen.rollouts[:4]])
+    assert len(totals) > 4
+    assert log[-1]["return"] == pytest.approx([totals[-3:].mean()])
+
+
+def test_members_are_judged_by_mean_actions_from_ten_starts(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    population = tiny.train(tmp_path / "run", iterations=1)
+    for member, (policy, returns) in zip(population.members, seen.judged, strict=True):
+        assert len(returns) == 10
+        assert member.summary["nominal_return"] == pytest.approx(returns.mean())
+        assert member.summary["nominal_std"] == pytest.approx(returns.std())
+        np.testing.assert_array_equal(
+            policy[".network.weights[0]"][0], member.brain.policy.network.weights[0]
+        )
+    assert population.members[0].summary["novelty"] == np.inf
+    assert np.isfinite(population.members[1].summary["novelty"])
+    assert [member.steps for member in population.members] == [64, 64]
+
+
+def test_the_last_weights_are_kept(tmp_path, monkeypatch):
+    learners = []
+    update = learning.ppo_update
+
+    def remember(*arguments: Any) -> Any:
+        result = update(*arguments)
+        learners.append(result[0])
+        return result
+
+    monkeypatch.setattr(learning, "ppo_update", remember)
+    population = tiny.train(tmp_path / "run", iterations=3, method="pg", members=1)
+    jax.tree.map(
+        lambda kept, last: np.testing.assert_array_equal(kept, last[0]),
+        population.members[0].brain.policy,
+        learners[-1].policy,
+    )
+
+
+def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    settings = ("keep=best-episode", "ppo.learning_rate=0.03", "ppo.anneal_iterations=0")
+    population = tiny.train(tmp_path / "run", *settings, iterations=10, method="multi", members=3)
+    tries, final = seen.judged[:-1], seen.judged[-1]
+    assert len(tries) == 10 and all(len(returns) == 3 for _, returns in tries)
+    scores = np.stack([returns for _, returns in tries])
+    best = scores.argmax(axis=0)
+    assert (best < 9).any()  # otherwise the last would pass for the best
+    risen = [max(i for i in range(10) if i == 0 or one[i] > one[i - 1]) for one in scores.T]
+    assert (np.array(risen) > best).any()  # otherwise the last to gain on its forerunner would
+    for member, chosen in enumerate(best):
+        kept = flatten_tree(population.members[member].brain.policy)
+        for name, array in tries[chosen][0].items():
+            np.testing.assert_array_equal(kept[name], array[member])
+        # The first of the ten starts is the one the best was chosen by.
+        assert final[1].reshape(3, 10)[member, 0] == scores[chosen, member]
+
+
+def test_a_best_episode_is_remembered_across_a_crash(tmp_path, monkeypatch):
+    wanted = tiny.config("keep=best-episode", "ppo.learning_rate=0.03", method="multi", iterations=6)
+    pg.train(wanted, tmp_path / "alone")
+    tiny.crashed(tmp_path / "run", 4, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    tiny.assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+def test_progress_counts_members_steps_and_share(tmp_path):
+    lines: list[Any] = []
+    pg.train(tiny.config(iterations=2), tmp_path / "dir", lines.append)
+    assert [line.members for line in lines] == ["1/2", "1/2", "2/2", "2/2"]
+    assert [line.share for line in lines] == [0.25, 0.5, 0.75, 1.0]
+    assert [(line.steps, line.total_steps) for line in lines] == [(64, 128), (128, 128)] * 2
+    assert lines[-1].seconds_left == pytest.approx(0.0)
+    assert lines[0].seconds_left > 0 and lines[0].steps_per_second > 0
+    assert (lines[0].bonus_ratio == 0) and (lines[2].bonus_ratio > 0)
+    lines.clear()
+    pg.train(tiny.config(iterations=2, method="multi", members=3), tmp_path / "multi", lines.append)
+    assert [line.members for line in lines] == ["1–3/3"] * 2
+    assert [line.share for line in lines] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("remove", [(), ("*",)], ids=["keeps all", "keeps nothing"])
+def test_extreme_filters_train(remove, tmp_path):
+    population = tiny.train(tmp_path / "run", iterations=2, remove=remove)
+    assert np.isfinite(population.members[1].summary["novelty"])
