@@ -163,6 +163,25 @@ def test_the_log_tells_the_mean_return_of_recent_episodes(tmp_path, monkeypatch)
     assert all(len(record["policy_loss"]) == 2 for record in log)
 
 
+def test_random_draws_belong_to_a_member_not_to_its_cohort(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    first = {}
+    for name, wishes in {
+        "two": {"method": "multi"},
+        "three": {"method": "multi", "members": 3},
+        "dir": {},
+    }.items():
+        seen.rollouts.clear()
+        tiny.train(tmp_path / name, iterations=1, **wishes)
+        first[name] = seen.rollouts[0] if name != "dir" else seen.rollouts[2]
+    for part in ("observation", "action", "reward"):
+        two, three, one = (getattr(first[name], part) for name in ("two", "three", "dir"))
+        np.testing.assert_array_equal(two, three[:, :2])
+        np.testing.assert_array_equal(one[:, 0], two[:, 1])  # DiR's second member begins as Multi's
+        starts = three[0].reshape(-1, *three.shape[3:])
+        assert len(np.unique(starts, axis=0)) == 3 * 8  # and no two environments begin alike
+
+
 def test_recent_returns_forget_the_oldest(tmp_path, monkeypatch):
     seen = Seen(monkeypatch)
     monkeypatch.setattr(training, "RECENT_EPISODES", 3)
