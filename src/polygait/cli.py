@@ -7,6 +7,7 @@ import json as json_module
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro.conf
@@ -126,7 +127,7 @@ def extend(
         run: The run folder.
         members: How many more.
         until_novelty: Go on until a new member is less novel than this, in nats.
-        max_members: With until-novelty: at most so many more (100 if left out).
+        max_members: With until-novelty or max-hours: at most so many more (100 if left out).
         max_hours: Begin no new member after so many hours.
         threads: Physics threads, all cores if left out; results do not depend on it.
         tensorboard: Also write event files for TensorBoard.
@@ -136,7 +137,10 @@ def extend(
 
     if members is None and until_novelty is None and max_hours is None:
         raise UserError("How far to extend?", "Give --members 5, --until-novelty 2 or --max-hours 3.")
-    extension = Extension(members or max_members or 100, until_novelty, max_hours)
+    if members is not None and max_members is not None:
+        raise UserError("--members and --max-members exclude each other.", "Give the one you mean.")
+    most = next((count for count in (members, max_members) if count is not None), 100)
+    extension = Extension(most, until_novelty, max_hours)
     _run(run, lambda report: extend_run(run, extension, threads, report), tensorboard)
 
 
@@ -153,7 +157,13 @@ def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> Non
         population = work(report)
     except KeyboardInterrupt:
         finish()
-        print(f"Stopped and saved. Go on with: polygait resume {path}", file=sys.stderr)
+        begun = (Path(path) / "manifest.json").exists()
+        word = (
+            f"Stopped and saved. Go on with: polygait resume {path}"
+            if begun
+            else "Stopped; nothing was begun."
+        )
+        print(word, file=sys.stderr)
         sys.exit(130)
     finish()
     columns = ("member", "steps", "return (mean actions)", "falls", "novelty (nats)")
@@ -190,6 +200,9 @@ def main() -> None:
     except UserError as error:
         print(f"polygait: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("polygait: stopped.", file=sys.stderr)
+        sys.exit(130)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
