@@ -14,7 +14,7 @@ EPISODES = 10
 population = pg.load(sys.argv[1])
 variation = sys.argv[2]
 returns = np.zeros((len(population), EPISODES))
-for row, member in enumerate(population.members):
+for row in range(len(population)):
     task = population.make_task(num_envs=EPISODES, variation=variation)
     observation = task.reset(seeds=list(range(EPISODES)))
     alive = np.ones(EPISODES, dtype=bool)
