@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -173,7 +174,7 @@ def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> Non
             f"{member.steps:,}",
             f"{member.summary['nominal_return']:,.0f} ± {member.summary['nominal_std']:,.0f}",
             f"{100 * member.summary['nominal_falls']:.0f} %",
-            f"{member.summary['novelty']:.2f}" if "novelty" in member.summary else "–",
+            f"{member.summary['novelty']:.2f}" if member.summary.get("novelty", math.inf) < math.inf else "–",
         )
         for member in population.members
     ]
