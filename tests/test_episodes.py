@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from polygait.config import PPOConfig
-from polygait.episodes import Job, Outcome, run_episodes
+from polygait.episodes import IDLE, Frame, Job, Outcome, run_episodes
 from polygait.learning import NumpyPolicy, initial_learner, member_keys
 from polygait.learning.acting import ALONE
 from polygait.learning.normalizer import Moments
@@ -158,5 +158,53 @@ def test_actions_are_those_of_the_mean_and_of_the_right_member():
     bias = jnp.array([[-9.0, 0, 0], [0, 0, 0], [9.0, 0, 0]])
     loud = eqx.tree_at(lambda policy: policy.network.biases[-1], silent, bias)
     run_episodes(loud, None, lambda count: Recording(Hopper(), count), [Job(2, None, 0), Job(0, None, 0)])
-    np.testing.assert_allclose(received[0][:, 0], [-1, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(received[0][:, 0], [-1, 1], atol=1e-6)  # who has no job is not simulated
     assert np.abs(np.concatenate(received)).max() <= 1
+
+
+def test_few_rows_take_turns(expected, monkeypatch):
+    """A row that ends an episode takes the next job of its member, in whatever world that is."""
+    for rows in (1, MEMBERS * 2, MEMBERS * 5):
+        monkeypatch.setattr("polygait.episodes.MAX_ROWS", rows)
+        assert_same(run_episodes(POLICY, MOMENTS, hoppers, JOBS), [expected[job] for job in JOBS])
+
+
+def test_no_jobs_no_outcome():
+    assert run_episodes(POLICY, MOMENTS, hoppers, []).total_reward.shape == (0,)
+
+
+def test_a_watcher_sees_every_step_of_every_job(expected):
+    jobs = JOBS[:7]
+    totals, ends = np.zeros(7), np.zeros(7, dtype=int)
+
+    def watch(frame: Frame) -> None:
+        rows = np.flatnonzero(frame.job != IDLE)
+        totals[frame.job[rows]] += frame.step.reward[rows]
+        ends[frame.job[rows]] += frame.ended[rows]
+        assert (frame.time[rows] < LIMIT).all() and frame.observation.shape[1] == 11
+        assert not frame.ended[frame.job == IDLE].any()
+
+    outcome = run_episodes(POLICY, MOMENTS, hoppers, jobs, watch)
+    np.testing.assert_array_equal(totals, outcome.total_reward)
+    np.testing.assert_array_equal(ends, 1)
+
+
+def test_exploring_adds_the_noise_of_training_drawn_from_the_seed():
+    """Actions scatter about the mean with the policy's own standard deviation, alike wherever they run."""
+    jobs = [Job(0, None, seed, explore=True) for seed in range(8)]
+    means = NumpyPolicy(jax.tree.map(lambda array: array[:1], POLICY), None, 8, tile=ALONE)
+    scatter: list[np.ndarray] = []
+
+    def watch(frame: Frame) -> None:
+        mean = means.mean(frame.observation[None].astype(np.float32))[0]
+        scatter.append((frame.action - mean)[frame.job != IDLE])
+
+    found = run_episodes(POLICY, None, hoppers, jobs, watch)
+    noise = np.concatenate(scatter) / means.std[0]
+    assert abs(noise.mean()) < 4 / np.sqrt(noise.size) and abs(noise.std() - 1) < 4 / np.sqrt(2 * noise.size)
+    alone_again = run_episodes(POLICY, None, hoppers, jobs[3:4])
+    assert alone_again.total_reward[0] == found.total_reward[3]
+    calm = run_episodes(POLICY, None, hoppers, [Job(0, None, 3)])
+    assert calm.total_reward[0] != found.total_reward[3]
+    mixed = run_episodes(POLICY, None, hoppers, [Job(0, None, 3), jobs[3]])
+    assert mixed.total_reward.tolist() == [calm.total_reward[0], found.total_reward[3]]

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from polygait import _gymnasium
 
 if TYPE_CHECKING:
+    from polygait.adaptation import Adaptation, adapt
     from polygait.config import TrainConfig
     from polygait.errors import UserError
+    from polygait.evaluation import evaluate
     from polygait.population.population import Population, load
     from polygait.runs import Extension, extend, resume, train
     from polygait.tasks.registry import make_task
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Adaptation",
     "Extension",
     "Population",
     "Robot",
@@ -37,6 +40,8 @@ __all__ = [
     "TrainConfig",
     "UserError",
     "Variation",
+    "adapt",
+    "evaluate",
     "extend",
     "load",
     "make_task",
@@ -45,6 +50,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Adaptation": "polygait.adaptation",
     "Extension": "polygait.runs",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
@@ -55,6 +61,8 @@ _HOMES = {
     "TrainConfig": "polygait.config",
     "UserError": "polygait.errors",
     "Variation": "polygait.variations",
+    "adapt": "polygait.adaptation",
+    "evaluate": "polygait.evaluation",
     "extend": "polygait.runs",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
-import math
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro.conf
 
+from polygait.console import print_adaptation, print_evaluation, print_members, print_task, print_tasks
 from polygait.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from polygait.evaluation import Plan
     from polygait.population.population import Population
 
 RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -41,9 +40,9 @@ def tasks(name: TaskName = "", /, *, json: bool = False) -> None:
     if json:
         print(json_module.dumps(described[0] if name else described, indent=2))
     elif name:
-        _print_task(described[0])
+        print_task(described[0])
     else:
-        _print_tasks(described)
+        print_tasks(described)
 
 
 def train(
@@ -145,7 +144,122 @@ def extend(
     _run(run, lambda report: extend_run(run, extension, threads, report), tensorboard)
 
 
-VERBS: dict[str, Callable[..., None]] = {"tasks": tasks, "train": train, "resume": resume, "extend": extend}
+def adapt(
+    run: RunPath,
+    /,
+    *,
+    variation: str = "nominal",
+    selector: str = "exhaustive",
+    episodes: int | None = None,
+    trials: int | None = None,
+    max_falls: int | None = None,
+    held_out: int = 20,
+    seed: int = 0,
+    on: str | None = None,
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """Find the member that still works in a changed world.
+
+    Example: polygait adapt runs/walker --variation broken-foot --selector racing --trials 40
+
+    Args:
+        run: The run folder.
+        variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
+        selector: exhaustive tries every member as often (the paper's way); racing spends a budget of trials.
+        episodes: Episodes per member, for exhaustive; 20 if left out.
+        trials: Episodes of all members together, for racing; four per member if left out.
+        max_falls: A member that has fallen so often is tried no more, for racing.
+        held_out: Fresh episodes on which the chosen member is scored.
+        seed: All starts follow from it.
+        on: Another task with the same state and actions, such as another simulator.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        json: Print for a program to read.
+
+    """
+    from polygait.adaptation import adapt as adapt_population
+    from polygait.population.population import load
+    from polygait.population.strict_json import to_plain
+    from polygait.progress import Counter, finish
+
+    population = load(run)
+    wishes = {
+        "selector": selector,
+        "episodes": episodes,
+        "trials": trials,
+        "max_falls": max_falls,
+        "held_out": held_out,
+        "seed": seed,
+        "on": on,
+        "threads": threads,
+    }
+    result = adapt_population(population, variation, Counter("trials"), **wishes)
+    finish()
+    if json:
+        print(json_module.dumps(to_plain(result.to_json()), indent=2))
+    else:
+        print_adaptation(result, population)
+
+
+def evaluate(
+    run: RunPath,
+    /,
+    *,
+    suite: str = "paper",
+    episodes: int = 20,
+    seed: int = 0,
+    on: str | None = None,
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """Measure every member in every condition of a suite; goes on where it was interrupted.
+
+    Example: polygait evaluate runs/walker --suite damage
+
+    Args:
+        run: The run folder.
+        suite: nominal, damage, dynamics, sensors, paper, or a TOML file with variations = ["broken-foot", …].
+        episodes: Episodes per member and condition.
+        seed: All starts follow from it.
+        on: Another task with the same state and actions, such as another simulator.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        json: Print for a program to read.
+
+    """
+    from polygait.evaluation import evaluate as evaluate_population
+    from polygait.population.population import load
+    from polygait.progress import Counter, duration, finish
+
+    def announce(plan: Plan) -> None:
+        if plan.episodes:
+            print(
+                f"{plan.conditions} conditions, {plan.episodes:,} episodes to run, at most "
+                f"{plan.most_steps:,} steps: about {duration(plan.seconds)} if nobody falls.",
+                file=sys.stderr,
+            )
+
+    wishes = {"suite": suite, "episodes": episodes, "seed": seed, "on": on, "threads": threads}
+    try:
+        frame = evaluate_population(load(run), Counter("episodes"), announce, **wishes)
+    except KeyboardInterrupt:
+        finish()
+        print("Stopped; finished conditions are kept: the same command goes on.", file=sys.stderr)
+        sys.exit(130)
+    finish()
+    if json:
+        print(json_module.dumps(frame.to_dicts(), indent=2))
+    else:
+        print_evaluation(frame)
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "tasks": tasks,
+    "train": train,
+    "resume": resume,
+    "extend": extend,
+    "adapt": adapt,
+    "evaluate": evaluate,
+}
 
 
 def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
@@ -167,18 +281,7 @@ def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> Non
         print(word, file=sys.stderr)
         sys.exit(130)
     finish()
-    columns = ("member", "steps", "return (mean actions)", "falls", "novelty (nats)")
-    rows = [
-        (
-            str(member.index),
-            f"{member.steps:,}",
-            f"{member.summary['nominal_return']:,.0f} ± {member.summary['nominal_std']:,.0f}",
-            f"{100 * member.summary['nominal_falls']:.0f} %",
-            f"{member.summary['novelty']:.2f}" if member.summary.get("novelty", math.inf) < math.inf else "–",
-        )
-        for member in population.members
-    ]
-    _print_table(_console(), f"{path}: {len(population)} members", columns, rows)
+    print_members(path, population)
 
 
 def main() -> None:
@@ -221,70 +324,3 @@ def overview() -> str:
 
 
 _SUMMARY = "Many different ways for a robot to do a task, and the one that still works after damage."
-
-
-def _print_tasks(described: list[dict[str, Any]]) -> None:
-    console = _console()
-    rows = [
-        (
-            one["name"],
-            str(one["observation_size"]),
-            str(one["action_size"]),
-            str(len(one["feet"])),
-            ", ".join(one["removed"]),
-            str(len(one.get("conditions", {}))),
-        )
-        for one in described
-    ]
-    _print_table(
-        console, "", ("task", "state", "actions", "feet", "default filter removes", "conditions"), rows
-    )
-    console.print("One robot's parts and conditions: polygait tasks NAME", style="dim")
-
-
-def _print_task(one: dict[str, Any]) -> None:
-    console = _console()
-    console.print(
-        f"[bold]{one['name']}[/]: {one['observation_size']} state numbers, {one['action_size']} actions, "
-        f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}"
-    )
-    parts = [
-        (
-            part["name"],
-            str(part["size"]),
-            _shortened(part["numbers"]),
-            {0: "[yellow]removed[/]", part["size"]: "kept"}.get(part["kept"], f"keeps {part['kept']}"),
-        )
-        for part in one["parts"]
-    ]
-    _print_table(console, "State", ("part", "size", "numbers", "default filter"), parts)
-    if "conditions" in one:
-        _print_table(console, "Named conditions", ("condition", "stands for"), one["conditions"].items())
-        for kind in ("joints", "motors", "bodies", "geoms"):
-            console.print(f"[bold]{kind}[/]: {', '.join(one[kind])}")
-        console.print()
-    title = "Edits: join several with +, let one begin at a step with @300"
-    _print_table(console, title, ("edit", "how to write it"), one["edits"].items())
-
-
-def _print_table(
-    console: Console, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]
-) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(*columns, box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-def _shortened(names: list[str], most: int = 4) -> str:
-    more = f", … ({len(names)})" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

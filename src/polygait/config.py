@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
 
-from polygait.errors import UserError
+from polygait.errors import UserError, unknown_name
+
+Record = TypeVar("Record", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -165,3 +168,80 @@ class TrainConfig:
     """Physics threads; all cores when left out. Results do not depend on it."""
     overrides: tuple[str, ...] = ()
     """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
+
+
+@dataclass(frozen=True)
+class AdaptConfig:
+    """How to find the member that still works."""
+
+    selector: str = "exhaustive"
+    """exhaustive: every member for as many episodes (Algorithm 2); racing: a race with a budget of trials."""
+    episodes: int | None = None
+    """Exhaustive: episodes per member; 20 when left out."""
+    trials: int | None = None
+    """Racing: episodes of all members together; four per member when left out."""
+    max_falls: int | None = None
+    """Racing: a member that has fallen so often is tried no more."""
+    held_out: int = 20
+    """Fresh episodes on which the chosen member is scored; 0 for none."""
+    seed: int = 0
+    """All starts follow from it."""
+    on: str | None = None
+    """Another task with the same state and actions to adapt in, such as another simulator."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+
+    def problems(self, num_members: int) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        racing = self.selector == "racing"
+        found = []
+        if self.selector not in ("exhaustive", "racing"):
+            found.append(f"selector must be 'exhaustive' or 'racing', got {self.selector!r}.")
+        for name in ("episodes", "trials", "max_falls", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                found.append(f"{name} must be at least 1, got {value}.")
+        if self.held_out < 0:
+            found.append(f"held_out must not be negative, got {self.held_out}.")
+        if racing and self.episodes is not None:
+            found.append("racing counts trials of all members together: give trials instead of episodes.")
+        if not racing and (self.trials is not None or self.max_falls is not None):
+            found.append("trials and max_falls belong to racing: give selector='racing' or leave them out.")
+        if racing and self.trials is not None and 1 <= self.trials < num_members:
+            found.append(
+                f"{self.trials} trials do not reach {num_members} members: give at least {num_members}, "
+                "one trial each."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """What to measure of a population."""
+
+    suite: str = "paper"
+    """nominal, damage, dynamics, sensors, paper, or the path of a TOML file with variations."""
+    episodes: int = 20
+    """Episodes per member and condition."""
+    seed: int = 0
+    """All starts follow from it."""
+    on: str | None = None
+    """Another task with the same state and actions, such as another simulator."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        return [
+            f"{name} must be at least 1, got {value}."
+            for name, value in (("episodes", self.episodes), ("threads", self.threads))
+            if value is not None and value < 1
+        ]
+
+
+def from_wishes(kind: type[Record], wishes: Mapping[str, Any]) -> Record:
+    """A record of choices from a caller's keywords; an unknown one is named with its neighbours."""
+    for name in wishes:
+        if name not in (known := [field.name for field in fields(kind)]):
+            raise unknown_name("option", name, known)
+    return kind(**wishes)

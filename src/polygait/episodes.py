@@ -1,16 +1,25 @@
-"""Whole episodes with mean actions: the one primitive under adaptation, evaluation and checkpoint choice."""
+"""Whole episodes of members: the one primitive under adaptation, evaluation and checkpoint choice."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
+from polygait.errors import UserError
 from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments
-from polygait.tasks.task import Task
+from polygait.population.population import Population
+from polygait.tasks.registry import make_task
+from polygait.tasks.task import Step, Task
+
+MAX_ROWS = 512
+"""Environments simulated at once; a row that ends an episode takes the next one that waits."""
+IDLE = -1
 
 
 class Job(NamedTuple):
@@ -19,6 +28,8 @@ class Job(NamedTuple):
     member: int
     variation: str | None
     seed: int
+    explore: bool = False
+    """Act with the noise of training, drawn from the seed, instead of mean actions."""
 
 
 class Outcome(NamedTuple):
@@ -31,41 +42,165 @@ class Outcome(NamedTuple):
     diverged: np.ndarray
 
 
+class Frame(NamedTuple):
+    """One step of all rows, for those who want more than the outcome."""
+
+    task: Task
+    job: np.ndarray
+    """(row,) The place of each row's job in the list; IDLE where there is none."""
+    time: np.ndarray
+    """(row,) Steps of the episode before this one."""
+    observation: np.ndarray
+    """Before the action."""
+    action: np.ndarray
+    """Before it is clipped to [−1, 1]."""
+    step: Step
+    ended: np.ndarray
+
+
+Watch = Callable[[Frame], None]
+
+
 def run_episodes(
-    policy: Policy, moments: Moments | None, make: Callable[[int], Task], jobs: Sequence[Job]
+    policy: Policy,
+    moments: Moments | None,
+    make: Callable[[int], Task],
+    jobs: Sequence[Job],
+    watch: Watch | None = None,
 ) -> Outcome:
-    """Run all jobs in one batch of environments; `make(n)` gives a task with n of them.
+    """Run all jobs over one batch of environments; `make(n)` gives a task with n of them.
 
-    Rows are member-major and padded to the same number per member. An outcome depends on its job only:
-    neither on the other jobs nor on where it stands.
+    An outcome depends on its job only: neither on the other jobs nor on where or when it is run.
     """
-    num_members = int(np.asarray(policy.std_parameter).shape[0])
-    by_member: list[list[int]] = [[] for _ in range(num_members)]
-    for index, job in enumerate(jobs):
-        by_member[job.member].append(index)
-    width = max(len(indices) for indices in by_member)
-    rows = np.full((num_members, width), -1)
-    for member, indices in enumerate(by_member):
-        rows[member, : len(indices)] = indices
-    flat = rows.ravel()
-    task = make(len(flat))
-    task.set_variation([jobs[index].variation if index >= 0 else None for index in flat])
-    observation = task.reset(seeds=[jobs[index].seed if index >= 0 else 0 for index in flat])
+    outcome = Outcome(
+        np.zeros(len(jobs)),
+        np.zeros(len(jobs), np.int64),
+        np.zeros(len(jobs), bool),
+        np.zeros(len(jobs), bool),
+    )
+    if jobs:
+        members = sorted({job.member for job in jobs})
+        policy, moments = jax.tree.map(lambda array: array[np.array(members)], (policy, moments))
+        _Runner(policy, moments, make, jobs, outcome).run(watch)
+    return outcome
 
-    actor = NumpyPolicy(policy, moments, width, tile=ALONE)
-    alive = flat >= 0
-    total_reward, length = np.zeros(len(flat)), np.zeros(len(flat), dtype=np.int64)
-    fell, diverged = np.zeros(len(flat), dtype=bool), np.zeros(len(flat), dtype=bool)
-    while alive.any():
-        states = observation.reshape(num_members, width, -1).astype(np.float32)
-        actions = np.clip(actor.mean(states), -1.0, 1.0).reshape(len(flat), -1)
-        step = task.step(actions)
-        observation = step.observation
-        total_reward += np.where(alive, step.reward, 0.0)
-        length += alive
-        fell |= alive & step.terminated
-        diverged |= alive & task.diverged
-        alive &= ~(step.terminated | step.truncated)
-    place = np.empty(len(jobs), dtype=np.int64)
-    place[flat[flat >= 0]] = np.flatnonzero(flat >= 0)
-    return Outcome(total_reward[place], length[place], fell[place], diverged[place])
+
+def run_members(
+    population: Population,
+    jobs: Sequence[Job],
+    make: Callable[[int], Task] | None = None,
+    watch: Watch | None = None,
+) -> Outcome:
+    """Episodes of a population's members, in its own world or in one that `make` gives."""
+    brains = population.brains
+    moments = brains.moments if population.config.ppo.normalize_observations else None
+    return run_episodes(brains.policy, moments, make or population.make_task, jobs, watch)
+
+
+def world_of(population: Population, on: str | None, threads: int | None) -> Callable[[int], Task]:
+    """Where to run a population: its own task, or another one that shows and takes the same numbers."""
+    if on is None:
+        return lambda count: population.make_task(count, num_threads=threads)
+    other = make_task(on)
+    if other.layout.names != population.layout.names:
+        unlike = [*set(population.layout.names).symmetric_difference(other.layout.names)]
+        raise UserError(
+            f"{on} shows other state parts than {population.config.task}: {', '.join(sorted(unlike)[:6])}.",
+            "A population can act only where the state has the same parts in the same order.",
+        )
+    if other.action_size != population.action_size:
+        raise UserError(
+            f"{on} takes {other.action_size} actions, {population.config.task} {population.action_size}.",
+            "A population can act only where actions mean the same.",
+        )
+    return lambda count: make_task(on, count, num_threads=threads)
+
+
+def episode_seeds(seed: int, purpose: int, count: int) -> list[int]:
+    """Seeds of episodes for one purpose; a longer list begins with the shorter one."""
+    return np.random.SeedSequence([seed, purpose]).generate_state(count, np.uint64).tolist()
+
+
+class _Runner:
+    """Rows in blocks of equal size, one block per member, each with the jobs that still wait for it."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        moments: Moments | None,
+        make: Callable[[int], Task],
+        jobs: Sequence[Job],
+        outcome: Outcome,
+    ) -> None:
+        members = sorted({job.member for job in jobs})
+        # Episodes of one world follow each other, so that models are rewritten seldom.
+        order = sorted(range(len(jobs)), key=lambda index: jobs[index].variation or "")
+        self._jobs = jobs
+        self._outcome = outcome
+        self._waiting = [deque(i for i in order if jobs[i].member == member) for member in members]
+        self._width = min(max(map(len, self._waiting)), max(1, MAX_ROWS // len(members)))
+        self._actor = NumpyPolicy(policy, moments, self._width, tile=ALONE)
+        num_rows = len(members) * self._width
+        self._task = make(num_rows)
+        self._job = np.full(num_rows, IDLE)
+        self._variation: list[str | None] = [None] * num_rows
+        self._time = np.zeros(num_rows, dtype=np.int64)
+        self._explores = any(job.explore for job in jobs)
+        limit = self._task.max_episode_steps if self._explores else 0
+        self._noise = np.zeros((num_rows, limit, self._task.action_size), np.float32)
+
+    def run(self, watch: Watch | None) -> None:
+        observation = self._begin(np.arange(len(self._job)))
+        while (busy := self._job != IDLE).any():
+            actions = self._actions(observation)
+            step = self._task.step(np.clip(actions, -1.0, 1.0))
+            ended = busy & (step.terminated | step.truncated)
+            self._count(step, busy)
+            if watch is not None:
+                watch(Frame(self._task, self._job, self._time, observation, actions, step, ended))
+            self._time += 1
+            observation = self._begin(np.flatnonzero(ended)) if ended.any() else step.observation
+
+    def _actions(self, observation: np.ndarray) -> np.ndarray:
+        states = observation.reshape(len(self._waiting), self._width, -1).astype(np.float32)
+        mean = self._actor.mean(states)
+        if self._explores:
+            moment = np.minimum(self._time, self._noise.shape[1] - 1)
+            noise = self._noise[np.arange(len(self._job)), moment].reshape(mean.shape)
+            mean = mean + self._actor.std[:, None] * noise
+        return mean.reshape(len(self._job), -1)
+
+    def _count(self, step: Step, busy: np.ndarray) -> None:
+        rows = np.flatnonzero(busy)
+        jobs = self._job[rows]
+        self._outcome.total_reward[jobs] += step.reward[rows]
+        self._outcome.length[jobs] += 1
+        self._outcome.fell[jobs] |= step.terminated[rows]
+        self._outcome.diverged[jobs] |= self._task.diverged[rows]
+
+    def _begin(self, rows: np.ndarray) -> np.ndarray:
+        """Give rows their next jobs; those for whom none waits rest. The observations of all rows."""
+        for row in rows.tolist():
+            waiting = self._waiting[row // self._width]
+            self._job[row] = waiting.popleft() if waiting else IDLE
+        busy = rows[self._job[rows] != IDLE]
+        jobs = [self._jobs[index] for index in self._job[busy].tolist()]
+        changed = [
+            (row, job.variation)
+            for row, job in zip(busy.tolist(), jobs, strict=True)
+            if job.variation != self._variation[row]
+        ]
+        if changed:
+            self._task.set_variation([variation for _, variation in changed], [row for row, _ in changed])
+        for row, variation in changed:
+            self._variation[row] = variation
+        self._time[rows] = 0
+        observation = self._task.reset(busy, [job.seed for job in jobs])
+        for row, job in zip(busy.tolist(), jobs, strict=True):
+            if job.explore:
+                chance = np.random.Generator(np.random.Philox(key=[job.seed % 2**64, job.member]))
+                self._noise[row] = chance.standard_normal(self._noise.shape[1:], dtype=np.float32)
+            elif self._explores:
+                self._noise[row] = 0.0
+        self._task.rest(rows[self._job[rows] == IDLE])
+        return observation

@@ -40,6 +40,12 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
+Count = Callable[[int, int], None]
+"""Told how many of how many pieces of work are done."""
+
+
+def silent(_: int, __: int) -> None:
+    """Tells nobody."""
 
 
 def all_of(*reports: Report) -> Report:
@@ -58,8 +64,12 @@ def printer() -> Report:
 
 
 def _live(progress: Progress) -> None:
-    bar = "█" * int(20 * progress.share)
-    sys.stderr.write(f"\r\x1b[2K{bar:░<20} {100 * progress.share:3.0f} %  {progress}")
+    _write_live(progress.share, str(progress))
+
+
+def _write_live(share: float, text: str) -> None:
+    bar = "█" * int(20 * share)
+    sys.stderr.write(f"\r\x1b[2K{bar:░<20} {100 * share:3.0f} %  {text}")
     sys.stderr.flush()
 
 
@@ -75,10 +85,32 @@ class _PlainLines:
     def __init__(self) -> None:
         self._next = 0.0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: object) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _PLAIN_SECONDS
             print(progress, file=sys.stderr, flush=True)
+
+
+class Counter:
+    """Shows a count of equal pieces of work, and how long the rest will take at this pace."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._begun = time.monotonic()
+        self._plain = _PlainLines()
+        self._first: int | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        self._first = done if self._first is None else self._first
+        rest = ""
+        if done > self._first:
+            seconds = (time.monotonic() - self._begun) * (total - done) / (done - self._first)
+            rest = f"  {duration(seconds)} left"
+        text = f"{done:,}/{total:,} {self._noun}{rest}"
+        if not sys.stderr.isatty():
+            self._plain(text)
+            return
+        _write_live(done / total, text)
 
 
 def duration(seconds: float) -> str:

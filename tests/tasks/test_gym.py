@@ -125,3 +125,14 @@ def test_diverged_environments_end_and_are_counted():
 def test_unusable_environments_are_explained(name, message):
     with pytest.raises(pg.UserError, match=message):
         pg.make_task(name)
+
+
+def test_a_resting_environment_stays_as_it_is():
+    task = GymTask(Drift, num_envs=2)
+    task.rest([1])
+    before = task.reset([0])[1]
+    for _ in range(3):
+        step = task.step(np.ones((2, task.action_size)))
+    np.testing.assert_array_equal(step.observation[1], before)
+    assert step.reward[1] == 0 and not np.array_equal(step.observation[0], before)
+    assert not np.array_equal(task.reset([1])[1], task.step(np.ones((2, task.action_size))).observation[1])

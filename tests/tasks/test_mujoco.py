@@ -8,6 +8,7 @@ from polygait.errors import UserError
 from polygait.tasks.ant import Ant
 from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.registry import make_task
 from polygait.tasks.task import Task
 from polygait.tasks.walker import Walker
 
@@ -435,3 +436,34 @@ def test_truncated_after_exactly_1000_steps_of_each_row(robot):
     assert np.all(truncated[1001:])
     task.reset([0])
     assert task.step(still).truncated.tolist() == [False, True]
+
+
+def test_a_resting_row_stays_as_it_is_while_others_go_on():
+    one, other = (make_task("hopper", num_envs=4, seed=3) for _ in range(2))
+    chance = np.random.default_rng(0)
+    one.rest([1, 3])
+    before = one.reset([0])[[1, 3]]
+    for _ in range(10):
+        actions = chance.uniform(-1, 1, (4, 3))
+        step, whole = one.step(actions), other.step(actions)
+        np.testing.assert_array_equal(step.observation[[1, 3]], before)
+        np.testing.assert_array_equal(step.reward[[1, 3]], 0)
+        assert not step.terminated[[1, 3]].any()
+        np.testing.assert_array_equal(step.observation[2], whole.observation[2])
+    woken = one.reset([1], seeds=[5])
+    fresh = make_task("hopper", num_envs=1).reset(seeds=[5])
+    np.testing.assert_array_equal(woken[1], fresh[0])
+    moved = one.step(np.zeros((4, 3))).observation
+    assert not np.array_equal(moved[1], woken[1])
+    np.testing.assert_array_equal(moved[3], before[1])
+
+
+def test_a_row_that_rests_after_its_physics_broke_down_is_counted_once():
+    task = make_task("hopper", num_envs=2)
+    assert isinstance(task, MujocoTask)
+    task.physics.qvel[1] = np.nan
+    assert task.step(np.zeros((2, 3))).terminated.tolist() == [False, True]
+    task.rest([1])
+    for _ in range(3):
+        assert np.isfinite(task.step(np.zeros((2, 3))).observation).all()
+    assert task.num_diverged == 1

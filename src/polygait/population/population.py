@@ -74,6 +74,15 @@ class Population:
             self._actors[place] = NumpyPolicy(one.policy, moments, len(observations), tile=ALONE)
         return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
 
+    @property
+    def action_size(self) -> int:
+        """How many actions every member gives."""
+        return int(np.shape(self.members[0].brain.policy.std_parameter)[0])
+
+    def member_arrays(self, index: int) -> list[np.ndarray]:
+        """All numbers with which a member acts, in a fixed order."""
+        return [np.asarray(array) for array in jax.tree.leaves(self.members[index].brain)]
+
     def make_task(self, num_envs: int = 1, **options: Any) -> Task:
         """The task this population was trained on."""
         return make_task(self.config.task, num_envs=num_envs, **self.config.task_options, **options)

@@ -87,7 +87,7 @@ class Ant(Robot):
         reward = motion.velocity + motion.healthy - _CONTROL_COST * motion.control_effort()
         if self.needs_contact_forces:
             forces = motion.observation[:, _MOTION_SIZE:]
-            reward -= _CONTACT_COST * np.square(forces).sum(axis=1)
+            reward -= _CONTACT_COST * np.einsum("ij,ij->i", forces, forces)
         return reward
 
     def observe(self, physics: Physics) -> np.ndarray:
@@ -97,7 +97,5 @@ class Ant(Robot):
         observation = np.empty((len(forces), self.layout.size))
         observation[:, : _MOTION_SIZE - 14] = physics.qpos[:, 2:]
         observation[:, _MOTION_SIZE - 14 : _MOTION_SIZE] = physics.qvel
-        seen = observation[:, _MOTION_SIZE:]
-        np.minimum(forces.reshape(len(forces), -1)[:, 6:], 1.0, out=seen)
-        np.maximum(seen, -1.0, out=seen)
+        np.clip(forces.reshape(len(forces), -1)[:, 6:], -1.0, 1.0, out=observation[:, _MOTION_SIZE:])
         return observation

@@ -58,6 +58,7 @@ class GymTask:
         self._keys = np.stack([np.full(num_envs, seed % 2**63), np.arange(num_envs)], axis=1).astype(np.int64)
         self._episode = np.zeros(num_envs, dtype=np.int64)
         self._untouched = np.ones(num_envs, dtype=bool)
+        self._resting = np.zeros(num_envs, dtype=bool)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._observation = np.zeros((num_envs, self.observation_size))
         self._faults = Faults(num_envs, self.action_size, self.observation_size)
@@ -97,22 +98,24 @@ class GymTask:
             self._begin(rows)
         return self._observation.copy()
 
+    def rest(self, env_ids: EnvIds) -> None:
+        """Leave environments out until their next reset: they stay as they are and earn nothing."""
+        self._resting[row_ids(env_ids, self.num_envs)] = True
+
     def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
         actions = checked_actions(actions, self.num_envs, self.action_size)
         arriving = self._faults.on_actions(actions, self._step_count)
         self._untouched[:] = False
-        for row, action in enumerate(actions):
-            self._history[row].append(action)
-        share = (np.clip(arriving, -1, 1) + 1) / 2
-        results = [
-            env.step(action.reshape(env.action_space.shape).astype(env.action_space.dtype))
-            for env, action in zip(self._envs, self._low + share * (self._high - self._low), strict=True)
-        ]
-        true_state = np.array([np.ravel(result[0]) for result in results], dtype=np.float64)
-        reward = np.array([result[1] for result in results], dtype=np.float64)
-        terminated = np.array([result[2] for result in results], dtype=bool)
-        truncated = np.array([result[3] for result in results], dtype=bool)
+        scaled = self._low + (np.clip(arriving, -1, 1) + 1) / 2 * (self._high - self._low)
+        true_state, reward = self._observation.copy(), np.zeros(self.num_envs)
+        terminated, truncated = np.zeros((2, self.num_envs), dtype=bool)
+        for row in np.flatnonzero(~self._resting).tolist():
+            env = self._envs[row]
+            self._history[row].append(actions[row])
+            action = scaled[row].reshape(env.action_space.shape).astype(env.action_space.dtype)
+            state, reward[row], terminated[row], truncated[row], _ = env.step(action)
+            true_state[row] = np.ravel(state)
         self.diverged = ~(np.isfinite(true_state).all(axis=1) & np.isfinite(reward))
         if self.diverged.any():
             self.num_diverged += int(self.diverged.sum())
@@ -167,6 +170,7 @@ class GymTask:
         for row in rows.tolist():
             true_state[row] = np.ravel(self._envs[row].reset(seed=self._seed(row))[0])
             self._history[row] = []
+        self._resting[rows] = False
         self._faults.forget(rows)
         self._observation[rows] = self._seen(true_state, rows)[rows]
         self.diverged[rows] = False

@@ -82,7 +82,7 @@ class MujocoTask:
         self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")
-        self._disabled[:] |= _NO_SENSORS
+        self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
 
         self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
@@ -93,6 +93,7 @@ class MujocoTask:
         self._progress = np.zeros(num_envs)
         self._observation = np.zeros((num_envs, self.observation_size))
         self._all_rows = np.arange(num_envs)
+        self._awake: np.ndarray | None = None
         self.diverged = np.zeros(num_envs, dtype=bool)
         self.num_diverged = 0
 
@@ -115,7 +116,7 @@ class MujocoTask:
         for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
             variations[row] = one
         effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
-        self._world.install(effects, self._step_count)
+        self._world.install(effects, self._step_count, rows)
         self._faults.install(effects, rows)
         self.variations = variations
 
@@ -134,6 +135,12 @@ class MujocoTask:
             self._begin(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
             self._untouched[rows] = False
         return self._observation.copy()
+
+    def rest(self, env_ids: EnvIds) -> None:
+        """Leave environments out until their next reset: they stay as they are and earn nothing."""
+        rows = row_ids(env_ids, self.num_envs)
+        if rows.size:
+            self._awake = np.setdiff1d(self._all_rows if self._awake is None else self._awake, rows)
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
         """Begin episodes at given states, one row of positions and velocities per environment."""
@@ -161,12 +168,16 @@ class MujocoTask:
         velocity = (progress - self._progress) / self.time_step
         self._progress = progress
         if self.robot.needs_contact_forces:
-            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC)
+            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)
         healthy = self.robot.healthy(self.physics)
         before, self._observation = self._observation, self.robot.observe(self.physics)
         reward = self.robot.reward(Motion(velocity, arriving, healthy, self._observation))
         self._spoil_observation(self._observation, self._all_rows)
         terminated = ~healthy
+        if self._awake is not None:
+            resting = np.setdiff1d(self._all_rows, self._awake)
+            self._observation[resting] = before[resting]
+            reward[resting], terminated[resting], failed[resting] = 0.0, False, False
         self.diverged = failed
         if failed.any():
             # Such a row earns nothing in this step, and shows its last good state.
@@ -179,7 +190,7 @@ class MujocoTask:
 
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
-        self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS)
+        self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS, self._awake)
         return self.physics.derived["sensordata"][:, -len(self.feet) :] > 0
 
     def snapshot(self) -> dict[str, np.ndarray]:
@@ -199,6 +210,7 @@ class MujocoTask:
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of a task made with the same arguments."""
         check_snapshot(snapshot, self.snapshot())
+        self._awake = None
         self.physics.batch.state[:] = snapshot["physics"]
         self._keys[:] = snapshot["keys"]
         self._episode[:] = snapshot["episode"]
@@ -213,6 +225,9 @@ class MujocoTask:
     def _begin(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Start episodes of some rows; the outcome depends on the given states only."""
         batch = self.physics.batch
+        if self._awake is not None:
+            awake = np.union1d(self._awake, rows)
+            self._awake = None if len(awake) == self.num_envs else awake
         batch.state[rows] = self._blank
         batch.warning[rows] = 0
         self.physics.qpos[rows] = qpos
@@ -238,7 +253,7 @@ class MujocoTask:
         failed = np.zeros(self.num_envs, dtype=bool)
         self.physics.ctrl[:] = actions
         try:
-            batch.step(nstep=self.robot.frame_skip)
+            batch.step(self._awake, nstep=self.robot.frame_skip)
         except SimulationError as error:
             failed[error.ids] = True
         if batch.warning.any():
@@ -252,7 +267,7 @@ class MujocoTask:
     def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> None:
         self._disabled[:] &= ~_NO_SENSORS
         self.physics.batch.forward(rows, stage=stage.value)
-        self._disabled[:] |= _NO_SENSORS
+        self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
 
     def _spoil_observation(self, observation: np.ndarray, rows: np.ndarray) -> None:
         self._faults.on_observation(

@@ -60,6 +60,10 @@ class Task(Protocol):
         """Act in every environment, (num_envs, action_size) in [−1, 1]."""
         ...
 
+    def rest(self, env_ids: EnvIds) -> None:
+        """Leave environments out until their next reset: they stay as they are and earn nothing."""
+        ...
+
     def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
         """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
         ...

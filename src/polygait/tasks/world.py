@@ -21,10 +21,10 @@ class World:
         self._active = np.zeros((0, batch.nsim), dtype=bool)
         self.changes_during_episodes = False
 
-    def install(self, effects: list[Scheduled[Effect]], step_count: np.ndarray) -> None:
-        """Replace all effects; rows whose effects differ are written anew."""
+    def install(self, effects: list[Scheduled[Effect]], step_count: np.ndarray, changed: np.ndarray) -> None:
+        """Replace all effects; rows that changed are written anew where anything acts or has acted."""
         changes = of_kind(effects, ModelChange)
-        touched = [one.rows for one in self._effects + changes]
+        touched = [np.intersect1d(one.rows, changed) for one in self._effects + changes]
         self._effects = changes
         self.changes_during_episodes = any(one.onset > 0 for one in changes)
         for one in changes:

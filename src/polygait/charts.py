@@ -1,0 +1,71 @@
+"""What all charts share: one look, colours that colour-blind readers can tell apart, and how to save them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polygait.errors import UserError
+
+if TYPE_CHECKING:
+    import altair
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
+"""Okabe and Ito's palette, the darker ones first."""
+METHOD_COLOURS = dict(zip(("dir", "multi", "dvd", "smerl", "pg"), COLOURS, strict=False))
+FORMATS = (".html", ".svg", ".png", ".pdf")
+_FONT = "system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif"
+_INK, _GRID = "#333333", "#e4e4e4"
+
+CONFIG: dict[str, Any] = {
+    "font": _FONT,
+    "background": "white",
+    "padding": 12,
+    "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK, "offset": 12},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "gridColor": _GRID,
+        "domainColor": "#999999",
+        "tickColor": "#999999",
+        "titlePadding": 8,
+        "labelLimit": 240,
+    },
+    "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 240},
+    "header": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": _INK, "titleColor": _INK},
+    "view": {"stroke": "transparent", "continuousWidth": 420, "continuousHeight": 260},
+    "range": {"category": list(COLOURS)},
+    "line": {"strokeWidth": 2},
+    "bar": {"cornerRadiusEnd": 2},
+}
+
+
+def themed(chart: Any) -> altair.TopLevelMixin:
+    """A chart with polygait's look; nothing global is changed."""
+    import altair
+
+    dressed = chart.copy()
+    dressed.config = altair.Config.from_dict(CONFIG)
+    return dressed
+
+
+def save_chart(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
+    """Write a chart as HTML that needs no network, SVG, PNG or PDF, by the ending of its name."""
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise UserError(
+            f"Cannot write a chart as {path.suffix or 'a file without an ending'}.",
+            f"End its name in one of {', '.join(FORMATS)}.",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dressed = themed(chart)
+    if path.suffix == ".html":
+        dressed.save(str(path), inline=True)
+    elif path.suffix == ".png":
+        dressed.save(str(path), scale_factor=scale)
+    else:
+        dressed.save(str(path))
+    return path

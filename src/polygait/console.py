@@ -1,0 +1,156 @@
+"""How results look on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
+    from polygait.adaptation import Adaptation, Interval
+    from polygait.population.population import Population
+
+
+def print_members(path: str, population: Population) -> None:
+    """What training came to."""
+    columns = ("member", "steps", "return (mean actions)", "falls", "novelty (nats)")
+    rows = [
+        (
+            str(member.index),
+            f"{member.steps:,}",
+            f"{member.summary['nominal_return']:,.0f} ± {member.summary['nominal_std']:,.0f}",
+            f"{100 * member.summary['nominal_falls']:.0f} %",
+            f"{member.summary['novelty']:.2f}" if member.summary.get("novelty", math.inf) < math.inf else "–",
+        )
+        for member in population.members
+    ]
+    print_table(console(), f"{path}: {len(population)} members", columns, rows)
+
+
+def print_adaptation(result: Adaptation, population: Population) -> None:
+    """All members with the choice marked, and what the choice is worth."""
+    rows = []
+    for index, member in enumerate(population.members):
+        tried = result.trials_of(index)
+        notes = [
+            "chosen" if index == result.best else "",
+            "stopped: fell too often" if index in result.stopped else "",
+            f"diverged {result.diverged[index]}×" if result.diverged[index] else "",
+        ]
+        style = "bold green" if index == result.best else ""
+        cells = (
+            f"{'▶ ' if index == result.best else '  '}{index}",
+            f"{member.summary['nominal_return']:,.0f}",
+            str(len(tried)),
+            f"{tried.mean():,.0f} ± {tried.std():,.0f}" if len(tried) else "–",
+            f"{result.falls[index]}",
+            ", ".join(filter(None, notes)),
+        )
+        rows.append(tuple(f"[{style}]{cell}[/]" if style and cell else cell for cell in cells))
+    columns = ("member", "nominal", "trials", "return here", "falls", "")
+    screen = console()
+    print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
+    told = (
+        f"Member {result.best}: {result.selection_return:,.0f} in {result.trials_of(result.best).size} trials"
+    )
+    told += _between(result.selection_interval)
+    if len(result.held_out_returns):
+        told += f"; {result.held_out_return:,.0f} on {len(result.held_out_returns)} fresh episodes"
+        told += _between(result.held_out_interval)
+    screen.print(f"{told}.", style="bold")
+
+
+def print_evaluation(frame: pl.DataFrame) -> None:
+    """Conditions down, members across, the best of each row marked; a sweep takes a row per scale."""
+    members = sorted(frame["member"].unique().to_list())
+    rows = []
+    for (condition, scale), cells in frame.group_by("condition", "scale", maintain_order=True):
+        returns = dict(zip(cells["member"], cells["mean_return"], strict=True))
+        best = max(returns, key=lambda member: returns[member])
+        values = [
+            f"[bold green]{returns[one]:,.0f}[/]" if one == best else f"{returns[one]:,.0f}"
+            for one in members
+        ]
+        flagged = int(cells["diverged"].sum())
+        name = str(condition) if scale is None else f"{condition}={scale}"
+        rows.append((name, *values, f"{flagged} diverged" if flagged else ""))
+    columns = ("condition", *(f"member {one}" for one in members), "")
+    print_table(console(), "Mean return, the best member of each condition marked", columns, rows)
+
+
+def _between(interval: Interval) -> str:
+    return f" (95 % {interval.low:,.0f} to {interval.high:,.0f})" if math.isfinite(interval.low) else ""
+
+
+def print_tasks(described: list[dict[str, Any]]) -> None:
+    """All robots, a line each."""
+    screen = console()
+    rows = [
+        (
+            one["name"],
+            str(one["observation_size"]),
+            str(one["action_size"]),
+            str(len(one["feet"])),
+            ", ".join(one["removed"]),
+            str(len(one.get("conditions", {}))),
+        )
+        for one in described
+    ]
+    print_table(
+        screen, "", ("task", "state", "actions", "feet", "default filter removes", "conditions"), rows
+    )
+    screen.print("One robot's parts and conditions: polygait tasks NAME", style="dim")
+
+
+def print_task(one: dict[str, Any]) -> None:
+    """One robot: its state parts, conditions and names."""
+    screen = console()
+    screen.print(
+        f"[bold]{one['name']}[/]: {one['observation_size']} state numbers, {one['action_size']} actions, "
+        f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}"
+    )
+    parts = [
+        (
+            part["name"],
+            str(part["size"]),
+            _shortened(part["numbers"]),
+            {0: "[yellow]removed[/]", part["size"]: "kept"}.get(part["kept"], f"keeps {part['kept']}"),
+        )
+        for part in one["parts"]
+    ]
+    print_table(screen, "State", ("part", "size", "numbers", "default filter"), parts)
+    if "conditions" in one:
+        print_table(screen, "Named conditions", ("condition", "stands for"), one["conditions"].items())
+        for kind in ("joints", "motors", "bodies", "geoms"):
+            screen.print(f"[bold]{kind}[/]: {', '.join(one[kind])}")
+        screen.print()
+    title = "Edits: join several with +, let one begin at a step with @300"
+    print_table(screen, title, ("edit", "how to write it"), one["edits"].items())
+
+
+def print_table(
+    screen: Console, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> None:
+    """A plain table with a title."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(*columns, box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    screen.print(table)
+
+
+def console() -> Console:
+    """The terminal, without guesses at what numbers mean."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _shortened(names: list[str], most: int = 4) -> str:
+    more = f", … ({len(names)})" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

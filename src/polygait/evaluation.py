@@ -1,0 +1,246 @@
+"""Returns of every member in every condition of a suite, and what a population makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polygait.config import EvaluateConfig, from_wishes
+from polygait.episodes import Frame, Job, Outcome, episode_seeds, run_members, world_of
+from polygait.errors import UserError
+from polygait.population.files import read_bounded
+from polygait.population.population import Population
+from polygait.population.results import file_name, save_bytes
+from polygait.progress import Count, silent
+from polygait.suites import Condition, suite_conditions
+from polygait.tasks.task import Task
+from polygait.versions import versions
+
+CHUNK_EPISODES = 2048
+"""Episodes between two savings."""
+_PROBE_STEPS = 20
+_LARGEST_FILE = 2**30
+_KEY = ("member", "variation", "episodes", "seed", "weights", "made_with")
+SCHEMA: dict[str, Any] = {
+    "member": pl.Int64,
+    "condition": pl.String,
+    "scale": pl.Float64,
+    "variation": pl.String,
+    "mean_return": pl.Float64,
+    "std_return": pl.Float64,
+    "falls": pl.Float64,
+    "mean_length": pl.Float64,
+    "diverged": pl.Int64,
+    "episodes": pl.Int64,
+    "seed": pl.Int64,
+    "weights": pl.String,
+    "made_with": pl.String,
+    "returns": pl.List(pl.Float64),
+}
+"""One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum."""
+
+
+class Plan(NamedTuple):
+    """What an evaluation is about to do, for those who want to know before it starts."""
+
+    conditions: int
+    episodes: int
+    """Still to be run; the rest was done before."""
+    most_steps: int
+    seconds: float
+    """Estimated from the physics' pace, as if no episode ended early."""
+
+
+def evaluate(
+    population: Population,
+    report: Count = silent,
+    announce: Callable[[Plan], None] | None = None,
+    **wishes: Any,
+) -> pl.DataFrame:
+    """Measure all members in a suite's conditions; the options are those of EvaluateConfig.
+
+    Results are kept in the run's folder as Parquet and CSV: an evaluation that was interrupted goes on,
+    and one that is asked for again is read.
+    """
+    config = from_wishes(EvaluateConfig, wishes)
+    if problems := config.problems():
+        raise UserError("\n".join(problems))
+    make = world_of(population, config.on, config.threads)
+    task = make(1)
+    conditions = suite_conditions(config.suite, task.name, getattr(task, "conditions", {}))
+    task.set_variation([conditions[0].variation])
+    for condition in conditions:
+        task.set_variation(condition.variation)  # every name is checked before any episode is run
+    wanted = [
+        _Cell(member.index, condition, _weights(population, member.index))
+        for condition in conditions
+        for member in population.members
+    ]
+    table = _Table(population.path / "evaluations", config)
+    missing = [cell for cell in wanted if not table.has(cell)]
+    if announce is not None:
+        announce(_plan(make, len(conditions), len(missing) * config.episodes))
+    done = 0
+    per_chunk = max(1, CHUNK_EPISODES // config.episodes)
+    for begin in range(0, len(missing), per_chunk):
+        cells = missing[begin : begin + per_chunk]
+        finished = _run(
+            population, make, cells, config, _onward(report, done, len(missing) * config.episodes)
+        )
+        table.add(finished)
+        done += len(cells) * config.episodes
+    return table.frame(wanted)
+
+
+class _Cell(NamedTuple):
+    """One member in one condition."""
+
+    member: int
+    condition: Condition
+    weights: str
+
+
+def _run(
+    population: Population,
+    make: Callable[[int], Task],
+    cells: Sequence[_Cell],
+    config: EvaluateConfig,
+    watch: Callable[[Frame], None],
+) -> list[dict[str, Any]]:
+    seeds = episode_seeds(config.seed, 0, config.episodes)
+    jobs = [Job(cell.member, cell.condition.variation, seed) for cell in cells for seed in seeds]
+    outcome = run_members(population, jobs, make, watch)
+    by_cell = Outcome(*(array.reshape(len(cells), len(seeds)) for array in outcome))
+    return [_row(cell, Outcome(*(array[i] for array in by_cell)), config) for i, cell in enumerate(cells)]
+
+
+def _row(cell: _Cell, outcome: Outcome, config: EvaluateConfig) -> dict[str, Any]:
+    return {
+        "member": cell.member,
+        "condition": cell.condition.name,
+        "scale": cell.condition.scale,
+        "variation": cell.condition.variation,
+        "mean_return": float(outcome.total_reward.mean()),
+        "std_return": float(outcome.total_reward.std()),
+        "falls": float(outcome.fell.mean()),
+        "mean_length": float(outcome.length.mean()),
+        "diverged": int(outcome.diverged.sum()),
+        "episodes": config.episodes,
+        "seed": config.seed,
+        "weights": cell.weights,
+        "made_with": _made_with(),
+        "returns": outcome.total_reward.tolist(),
+    }
+
+
+class _Table:
+    """The results of one suite on disk, kept as they come."""
+
+    def __init__(self, folder: Path, config: EvaluateConfig) -> None:
+        where = f"{config.on}." if config.on else ""
+        self._folder = folder
+        self._name = file_name(f"{where}{Path(config.suite).name.removesuffix('.toml')}")
+        self._config = config
+        self._rows = {_key(row): row for row in self._read()}
+
+    def has(self, cell: _Cell) -> bool:
+        return self._find(cell) is not None
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._rows |= {_key(row): row for row in rows}
+        frame = pl.DataFrame(list(self._rows.values()), schema=SCHEMA)
+        parquet = io.BytesIO()
+        frame.write_parquet(parquet)
+        save_bytes(self._folder, f"{self._name}.parquet", parquet.getvalue())
+        save_bytes(self._folder, f"{self._name}.csv", frame.drop("returns").write_csv().encode())
+
+    def frame(self, cells: Sequence[_Cell]) -> pl.DataFrame:
+        return pl.DataFrame([self._find(cell) for cell in cells], schema=SCHEMA)
+
+    def _find(self, cell: _Cell) -> dict[str, Any] | None:
+        place = (cell.member, cell.condition.variation, self._config.episodes, self._config.seed)
+        row = self._rows.get((*place, cell.weights, _made_with()))
+        names = {"condition": cell.condition.name, "scale": cell.condition.scale}
+        return None if row is None else {**row, **names}
+
+    def _read(self) -> list[dict[str, Any]]:
+        """Earlier results; a file that cannot be read is made anew."""
+        try:
+            data = read_bounded(self._folder / f"{self._name}.parquet", _LARGEST_FILE)
+            frame = pl.read_parquet(io.BytesIO(data))
+        except (FileNotFoundError, pl.exceptions.PolarsError, OSError):
+            return []
+        return frame.to_dicts() if dict(frame.schema) == dict(pl.Schema(SCHEMA)) else []
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _KEY)
+
+
+def _weights(population: Population, index: int) -> str:
+    """A member's identity: the checksum of what acts."""
+    digest = hashlib.sha256()
+    for array in population.member_arrays(index):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _made_with() -> str:
+    known = versions()
+    return f"polygait {known['polygait']}, mujoco {known['mujoco']}"
+
+
+def _onward(report: Count, before: int, total: int) -> Callable[[Frame], None]:
+    """A watcher that counts finished episodes."""
+    done = before
+    report(done, total)
+
+    def watch(frame: Frame) -> None:
+        nonlocal done
+        if ended := int(frame.ended.sum()):
+            done += ended
+            report(done, total)
+
+    return watch
+
+
+def _plan(make: Callable[[int], Task], conditions: int, episodes: int) -> Plan:
+    """How much work there is, and a guess at its time from a few steps of physics."""
+    rows = max(1, min(128, episodes))
+    task = make(rows)
+    task.reset()
+    actions = np.zeros((rows, task.action_size))
+    task.step(actions)
+    begun = time.perf_counter()
+    for _ in range(_PROBE_STEPS):
+        task.step(actions)
+    pace = rows * _PROBE_STEPS / (time.perf_counter() - begun)
+    steps = episodes * task.max_episode_steps
+    return Plan(conditions, episodes, steps, steps / pace)
+
+
+def percentile_performance(returns: np.ndarray, percentiles: Sequence[float]) -> np.ndarray:
+    """What the members of a population reach from its worst (0) to its best (100), interpolated."""
+    return np.percentile(np.asarray(returns, dtype=np.float64), percentiles)
+
+
+def expected_best_of(returns: np.ndarray) -> np.ndarray:
+    """The expected best of k members drawn from all n without repetition, for k = 1 … n.
+
+    The i-th smallest is the best of k in C(i−1, k−1) of C(n, k) draws.
+    """
+    ordered = np.sort(np.asarray(returns, dtype=np.float64))
+    count = len(ordered)
+    chances = [
+        [math.comb(place, size - 1) / math.comb(count, size) for place in range(count)]
+        for size in range(1, count + 1)
+    ]
+    return np.array(chances) @ ordered

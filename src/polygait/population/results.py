@@ -1,0 +1,36 @@
+"""Files of results beside a population: small, named after what was asked, replaced as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from polygait.population.files import make_folder, write_atomically
+from polygait.population.lock import RunLock
+from polygait.population.strict_json import canonical, to_plain
+
+_LONGEST = 80
+_TRY_AGAIN = "ask again; the population itself is untouched"
+
+
+def save_result(folder: Path, name: str, result: dict[str, Any]) -> Path:
+    """Write a result as JSON under a name made from what was asked; the newest answer stays."""
+    return save_bytes(folder, f"{file_name(name)}.json", canonical(to_plain(result)))
+
+
+def save_bytes(folder: Path, name: str, data: bytes) -> Path:
+    """Write one file of results; results have a lock of their own, for training may go on beside them."""
+    make_folder(folder)
+    with RunLock(folder / ".lock", _TRY_AGAIN).hold():
+        write_atomically(folder / name, data, _TRY_AGAIN)
+    return folder / name
+
+
+def file_name(text: str) -> str:
+    """A text as part of a file's name: readable, and different for different texts."""
+    plain = re.sub(r"[^A-Za-z0-9.=+@-]", "_", text)
+    if plain == text and len(text) <= _LONGEST:
+        return text
+    return f"{plain[:_LONGEST]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -1,0 +1,119 @@
+"""Suites: lists of conditions to measure a population in, by name or from a file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polygait.errors import UserError, unknown_name
+from polygait.variations import (
+    BrokenJoint,
+    Edit,
+    MotorFailure,
+    Scale,
+    ScaleMass,
+    SensorFailure,
+    parse_variation,
+)
+
+SCALES = tuple(round(0.5 + 0.1 * step, 1) for step in range(20))
+"""The paper's sweep of dynamics, 0.5 to 2.4."""
+KINDS: dict[str, tuple[type[Edit], ...]] = {
+    "damage": (BrokenJoint, MotorFailure),
+    "dynamics": (Scale, ScaleMass),
+    "sensors": (SensorFailure,),
+}
+"""A robot's own conditions by what they change."""
+PAPER = {
+    "hopper": ("broken-leg", "broken-foot", "foot-mass", "foot-friction"),
+    "walker": (
+        "broken-leg",
+        "broken-foot",
+        "foot-mass",
+        "foot-friction",
+        "right-leg-sensor",
+        "left-leg-sensor",
+    ),
+    "ant": (
+        "broken-hip",
+        "broken-ankle",
+        "leg-mass",
+        "ankle-friction",
+        *(f"leg-{leg}-sensor" for leg in (1, 2, 3, 4)),
+    ),
+    "minitaur": ("motor-failure",),
+}
+"""The published conditions; for another robot the paper's suite is all it has."""
+NAMES = ("nominal", *KINDS, "paper")
+
+
+class Condition(NamedTuple):
+    """One world to be measured in."""
+
+    name: str
+    scale: float | None
+    """Of a sweep."""
+    variation: str
+
+
+NOMINAL = Condition("nominal", None, "nominal")
+
+
+def suite_conditions(suite: str, task: str, conditions: Mapping[str, str]) -> list[Condition]:
+    """The conditions of a suite for a robot whose named conditions these are."""
+    if suite.endswith(".toml"):
+        return _from_file(Path(suite))
+    if suite not in NAMES:
+        raise unknown_name("suite", suite, [*NAMES, "a path that ends in .toml"])
+    if suite == "nominal":
+        return [NOMINAL]
+    kinds = KINDS[suite] if suite in KINDS else tuple(kind for group in KINDS.values() for kind in group)
+    names = PAPER.get(task.removesuffix("-bullet"), tuple(conditions)) if suite == "paper" else conditions
+    found = [one for name in names for one in _spread(name, conditions, kinds)]
+    if suite != "paper" and not found:
+        raise UserError(
+            f"{task} has no named condition for the suite {suite!r}.",
+            "List variations in a TOML file and give its path as the suite.",
+        )
+    return [NOMINAL, *found]
+
+
+def _spread(name: str, conditions: Mapping[str, str], kinds: tuple[type[Edit], ...]) -> list[Condition]:
+    """One condition, or one per scale where the name stands for a factor; none of another kind."""
+    factor = _takes_factor(name, conditions)
+    (edit,) = parse_variation(f"{name}=1.0" if factor else name, conditions)
+    if not isinstance(edit, kinds):
+        return []
+    if not factor:
+        return [Condition(name, None, name)]
+    return [Condition(name, scale, f"{name}={scale}") for scale in SCALES]
+
+
+def _takes_factor(name: str, conditions: Mapping[str, str]) -> bool:
+    try:
+        parse_variation(name, conditions)
+    except UserError:
+        return True
+    return False
+
+
+def _from_file(path: Path) -> list[Condition]:
+    """`variations = ["broken-foot", …]`, or a table of names and variations."""
+    try:
+        table: dict[str, Any] = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror}.", "Give the path of a TOML file.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}.") from error
+    listed = table.get("variations")
+    named = {one: one for one in listed} if isinstance(listed, list) else listed
+    if not isinstance(named, dict) or not named or not all(isinstance(one, str) for one in named.values()):
+        raise UserError(
+            f"{path} must name its variations.",
+            'Write variations = ["broken-foot", "foot-mass=1.5"] or a table [variations] with name = "text".',
+        )
+    if further := sorted(set(table) - {"variations"}):
+        raise unknown_name(f"entry of {path}", further[0], ["variations"])
+    return [Condition(name, None, variation) for name, variation in named.items()]

@@ -1,0 +1,89 @@
+"""Suites: which conditions a name or a file stands for."""
+
+import pytest
+
+import polygait as pg
+from polygait.errors import UserError
+from polygait.suites import SCALES, suite_conditions
+from polygait.tasks.mujoco import MujocoTask
+
+
+def conditions(suite: str, task: str = "walker") -> list[tuple[str, float | None, str]]:
+    made = pg.make_task(task)
+    assert isinstance(made, MujocoTask)
+    found = suite_conditions(suite, task, made.conditions)
+    for one in found:
+        made.set_variation(one.variation)  # each can be carried out
+    return [(one.name, one.scale, one.variation) for one in found]
+
+
+def test_nominal_is_the_unchanged_world_alone():
+    assert conditions("nominal") == [("nominal", None, "nominal")]
+
+
+def test_kinds_are_told_apart_by_what_they_change():
+    assert [name for name, _, _ in conditions("damage", "hopper")] == [
+        "nominal",
+        "broken-thigh",
+        "broken-leg",
+        "broken-foot",
+    ]
+    assert [name for name, _, _ in conditions("sensors")] == [
+        "nominal",
+        "right-leg-sensor",
+        "left-leg-sensor",
+    ]
+
+
+def test_dynamics_sweep_from_half_to_2_4():
+    assert SCALES[0] == 0.5 and SCALES[-1] == 2.4 and len(SCALES) == 20
+    found = conditions("dynamics", "hopper")
+    assert found[1] == ("foot-mass", 0.5, "foot-mass=0.5")
+    assert [scale for name, scale, _ in found if name == "foot-mass"] == list(SCALES)
+    assert {name for name, _, _ in found} == {"nominal", "foot-mass", "foot-friction", "floor-friction"}
+
+
+@pytest.mark.parametrize(("task", "count"), [("hopper", 1 + 2 + 40), ("walker", 1 + 2 + 40 + 2)])
+def test_the_papers_suite_is_what_was_published(task, count):
+    found = conditions("paper", task)
+    assert len(found) == count
+    assert "broken-thigh" not in {name for name, _, _ in found}
+
+
+def test_a_file_lists_variations_or_names_them(tmp_path):
+    listed, named = tmp_path / "listed.toml", tmp_path / "named.toml"
+    listed.write_text('variations = ["broken-foot", "foot-mass=1.5+broken-leg@10"]')
+    named.write_text('[variations]\nlimp = "broken-foot:limp"')
+    assert conditions(str(listed))[1] == (
+        "foot-mass=1.5+broken-leg@10",
+        None,
+        "foot-mass=1.5+broken-leg@10",
+    )
+    assert conditions(str(named)) == [("limp", None, "broken-foot:limp")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("variations = 3", "must name its variations"),
+        ("variations = []", "must name its variations"),
+        ("variations = [1]", "must name its variations"),
+        ('variation = ["broken-foot"]', "must name its variations"),
+        ('variations = ["broken-foot"]\nepisodes = 3', "episodes"),
+        ("variations = [", "not TOML"),
+    ],
+)
+def test_a_bad_file_is_explained(tmp_path, text, words):
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=words):
+        suite_conditions(str(file), "walker", {})
+
+
+def test_unknown_suites_and_missing_files_are_explained(tmp_path):
+    with pytest.raises(UserError, match="Did you mean 'damage'"):
+        suite_conditions("damages", "walker", {})
+    with pytest.raises(UserError, match="Cannot read"):
+        suite_conditions(str(tmp_path / "none.toml"), "walker", {})
+    with pytest.raises(UserError, match="no named condition"):
+        suite_conditions("damage", "gym:HalfCheetah-v5", {})
