@@ -1,5 +1,5 @@
 #!/bin/sh
-# A few minutes on two cores: a small population of hopping robots, and what each member came to.
+# A few minutes on two cores: a small population of hopping robots, and the one that still works after damage.
 set -eu
 polygait=.venv/bin/polygait
 out=${1:-demo/hopper}
@@ -10,4 +10,5 @@ if [ -e "$out/manifest.json" ]; then
 else
     $polygait train hopper --members 3 --steps 150000 --out "$out"
 fi
-.venv/bin/python examples/adapt.py "$out" broken-leg
+$polygait adapt "$out" --variation broken-leg --selector racing --trials 12
+$polygait evaluate "$out" --suite damage --episodes 10
