@@ -51,7 +51,7 @@ def train(
     *,
     out: str,
     method: str = "dir",
-    members: int = 10,
+    members: int | None = None,
     steps: int = 2_000_000,
     seed: int = 0,
     preset: str = "robust",
@@ -69,8 +69,8 @@ def train(
     Args:
         task: The robot, or gym:ENV-ID.
         out: The run folder to make.
-        method: dir, multi or pg.
-        members: How many different ways to find.
+        method: dir, smerl, dvd, multi or pg.
+        members: How many different ways to find (10 if left out); pg finds one, with the steps of so many.
         steps: Environment steps per member, rounded up to whole rollouts.
         seed: All randomness follows from it.
         preset: robust mends the known flaws; paper follows the paper and its authors.

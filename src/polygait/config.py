@@ -143,15 +143,75 @@ class DirConfig:
 
 
 @dataclass(frozen=True)
+class SmerlConfig:
+    """How SMERL tells members apart, and when it rewards that (paper, Appendix C.3)."""
+
+    target_return: float | str | None = None
+    """R*: what an able member earns in an episode; a number, or a run folder whose best member gives it."""
+    tolerance: float = 0.1
+    """ε: the reward needs recent episodes of at least R* − ε·|R*|, which is (1 − ε)·R* for R* above 0."""
+    floor: float = 0.01
+    """Added to the probabilities q and p alike, so that their log-ratio is bounded."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the discriminator's hidden layers."""
+    learning_rate: float = 3e-4
+    """Step size of its Adam."""
+    epochs: int = 1
+    """How many times each state of a rollout is used."""
+    minibatch_size: int = 256
+    """States in one gradient step, from all members mixed."""
+    normalize_inputs: bool = True
+    """Show the discriminator states with running mean 0 and variance 1."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = [
+            f"smerl.{name} must be finite and above 0, got {getattr(self, name)}."
+            for name in ("floor", "learning_rate", "epochs", "minibatch_size")
+            if not 0 < getattr(self, name) < math.inf
+        ]
+        if isinstance(self.target_return, float) and not math.isfinite(self.target_return):
+            found.append(f"smerl.target_return must be finite, got {self.target_return}.")
+        if not 0 <= self.tolerance < math.inf:
+            found.append(f"smerl.tolerance must be finite and not negative, got {self.tolerance}.")
+        if not all(width > 0 for width in self.hidden):
+            found.append(f"smerl.hidden must hold widths above 0, got {self.hidden}.")
+        return found
+
+
+@dataclass(frozen=True)
+class DvdConfig:
+    """How Diversity via Determinants compares members' actions (paper, Appendix C.3)."""
+
+    form: Literal["pairwise", "determinant", "exponential"] = "pairwise"
+    """A kernel between pairs, the marginal of the log-determinant, or the authors' exp(+Δ²)/2."""
+    length_scale: float = 1.0
+    """Distance of two actions at which the kernel of pairs and determinant falls to exp(−1/2)."""
+    ridge: float = 0.01
+    """Share of the identity in the determinant's kernel: it bounds the logarithm."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = []
+        if self.form not in ("pairwise", "determinant", "exponential"):
+            found.append(f"dvd.form must be 'pairwise', 'determinant' or 'exponential', got {self.form!r}.")
+        if not 0 < self.length_scale < math.inf:
+            found.append(f"dvd.length_scale must be finite and above 0, got {self.length_scale}.")
+        if not 0 < self.ridge < 1:
+            found.append(f"dvd.ridge must lie between 0 and 1, got {self.ridge}.")
+        return found
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """What a user asks for. `None` leaves a choice to the preset; `resolve` in presets.py fills it in."""
 
     task: str
     """The robot, or gym:ENV-ID."""
     method: str = "dir"
-    """dir, multi or pg."""
-    members: int = 10
-    """How many different ways to find."""
+    """dir, smerl, dvd, multi or pg."""
+    members: int | None = None
+    """How many different ways to find, 10 when left out. pg finds one, with the steps of so many members."""
     steps: int = 2_000_000
     """Environment steps per member, rounded up to whole rollouts."""
     seed: int = 0
@@ -161,7 +221,7 @@ class TrainConfig:
     remove: tuple[str, ...] | None = None
     """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
     alpha: float | None = None
-    """Factor of the diversity bonus."""
+    """Factor of the diversity bonus; multi and pg have none."""
     envs: int | None = None
     """Environments per member."""
     threads: int | None = None

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import DirConfig, PPOConfig, TrainConfig
+from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig
 from polygait.errors import UserError, did_you_mean
 
-METHODS = ("dir", "multi", "pg")
+METHODS = ("dir", "smerl", "dvd", "multi", "pg")
+COMPARING = ("smerl", "dvd")
+"""Methods that compare members while these train together, and so need two of them at once."""
 PRESETS = ("robust", "paper")
+MEMBERS = 10
+"""The paper's population."""
 
 ALPHA = {"hopper": 0.05, "walker": 0.05, "ant": 0.01, "minitaur": 0.0005}
-"""The paper's trade-off coefficient (Appendix C.3)."""
+"""The paper's trade-off coefficient of DiR (Appendix C.3)."""
 OTHER_ALPHA = 0.05
 """For robots the paper does not have."""
+DVD_ALPHA = {"hopper": 0.1, "walker": 0.1, "ant": 0.01, "minitaur": 0.001}
+OTHER_DVD_ALPHA = 0.1
+SMERL_ALPHA = 10.0
+TARGET_RETURN = {"hopper": 3000.0, "walker": 3000.0, "ant": 2500.0, "minitaur": 30.0}
+"""SMERL's R* in the authors' code. Minitaur's is beyond every published return, so its gate stays shut."""
 
 ROBUST_PPO: dict[str, dict[str, Any]] = {"ant": {"learn_std": True}}
 """What a robot needs to learn well. Ant pays for noise in every joint: after 500k steps it reached 1347 with
@@ -37,6 +47,8 @@ PAPER_DIR: dict[str, Any] = {
     "epochs": 10,
     "normalize_inputs": False,
 }
+PAPER_SMERL: dict[str, Any] = {"floor": 1e-6, "epochs": 10, "normalize_inputs": False}
+PAPER_DVD: dict[str, Any] = {"form": "exponential"}
 PAPER_TASK_OPTIONS: dict[str, dict[str, Any]] = {"ant": {"contact_forces": False}}
 PAPER_REMOVED = {"ant": ("leg_*", "torso.orientation")}
 """The paper's "leg k (R³)" are the orientation and the joints in threes, so its filter drops both."""
@@ -61,6 +73,8 @@ class RunConfig:
     task_options: dict[str, Any] = field(default_factory=dict)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     dir: DirConfig = field(default_factory=DirConfig)
+    smerl: SmerlConfig = field(default_factory=SmerlConfig)
+    dvd: DvdConfig = field(default_factory=DvdConfig)
 
     @property
     def iterations(self) -> int:
@@ -73,43 +87,63 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> RunConfig:
-        """The configuration that to_json() described."""
+        """The configuration that to_json() described; sections missing in an older run get defaults."""
         try:
-            parts = {"ppo": _built(PPOConfig, data["ppo"]), "dir": _built(DirConfig, data["dir"])}
+            parts = {
+                name: _built(kind, data[name])
+                for name, kind in SECTIONS.items()
+                if name in data or name not in LATER_SECTIONS
+            }
             return _built(cls, {**data, **parts})
         except (AttributeError, KeyError, TypeError) as error:
             raise UserError(f"The run's configuration cannot be read: {error}.") from error
+
+
+SECTIONS: dict[str, type] = {"ppo": PPOConfig, "dir": DirConfig, "smerl": SmerlConfig, "dvd": DvdConfig}
+"""The parts of a RunConfig that are records of their own; a setting's name begins with its section's."""
+LATER_SECTIONS = ("smerl", "dvd")
+"""Sections that the first runs were made without."""
 
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
     problems = _problems(config)
     paper = config.preset == "paper"
-    alpha = ALPHA.get(config.task, OTHER_ALPHA) if config.alpha is None else config.alpha
+    members = _members(config)
     remove = config.remove
     if remove is None and paper:
         remove = PAPER_REMOVED.get(config.task)
     run = RunConfig(
         task=config.task,
         method=config.method,
-        members=1 if config.method == "pg" else config.members,
+        members=1 if config.method == "pg" else members,
         steps=config.steps,
         seed=config.seed,
         preset=config.preset,
         remove=None if remove is None else tuple(remove),
-        alpha=alpha,
+        alpha=_alpha(config),
         envs=config.envs or (20 if paper else 64),
         keep="best-episode" if paper else "last",
         task_options=PAPER_TASK_OPTIONS.get(config.task, {}) if paper else {},
         ppo=PPOConfig(**(PAPER_PPO if paper else ROBUST_PPO.get(config.task, {}))),
         dir=DirConfig(**(PAPER_DIR if paper else {})),
+        smerl=SmerlConfig(TARGET_RETURN.get(config.task), **(PAPER_SMERL if paper else {})),
+        dvd=DvdConfig(**(PAPER_DVD if paper else {})),
     )
     for text in config.overrides:
         run, problem = _overridden(run, text)
         problems += [problem] if problem else []
-    problems += run.ppo.problems() + run.dir.problems()
+    for section in SECTIONS:
+        problems += getattr(run, section).problems()
+    if run.method == "smerl" and run.smerl.target_return is None:
+        problems.append(
+            f"smerl does not know what an able {run.task} earns; set smerl.target_return to a number or to "
+            "the folder of a run of pg."
+        )
     if run.ppo.rollout_steps > 0:
         problems += _size_problems(run)
+        if run.method == "pg":  # the same whole rollouts as so many members together
+            run = dataclasses.replace(run, steps=members * run.iterations * run.ppo.rollout_steps)
         named = {text.partition("=")[0].strip() for text in config.overrides}
         if not paper and "ppo.anneal_iterations" not in named:
             run = dataclasses.replace(run, ppo=dataclasses.replace(run.ppo, anneal_iterations=run.iterations))
@@ -118,23 +152,44 @@ def resolve(config: TrainConfig) -> RunConfig:
     return run
 
 
+def _members(config: TrainConfig) -> int:
+    """How many members are asked for; of pg, whose steps its one policy gets."""
+    if config.members is not None:
+        return config.members
+    return 1 if config.method == "pg" else MEMBERS
+
+
+def _alpha(config: TrainConfig) -> float:
+    if config.alpha is not None:
+        return config.alpha
+    of_method = {
+        "dir": ALPHA.get(config.task, OTHER_ALPHA),
+        "smerl": SMERL_ALPHA,
+        "dvd": DVD_ALPHA.get(config.task, OTHER_DVD_ALPHA),
+    }
+    return of_method.get(config.method, 0.0)
+
+
 def _size_problems(run: RunConfig) -> list[str]:
     """Numbers that are possible alone but not together."""
     steps, found = run.ppo.rollout_steps, []
     if run.envs > 0 and steps % run.envs:
         found.append(f"ppo.rollout_steps {steps} is not a multiple of envs {run.envs}.")
-    if run.dir.minibatch_size > run.dir.epochs * steps:
-        found.append(f"dir.minibatch_size {run.dir.minibatch_size} exceeds dir.epochs × ppo.rollout_steps.")
+    for name, part, samples in (("dir", run.dir, steps), ("smerl", run.smerl, steps * run.members)):
+        if run.method == name and part.minibatch_size > part.epochs * samples:
+            found.append(
+                f"{name}.minibatch_size {part.minibatch_size} exceeds {name}.epochs × {samples} samples."
+            )
     return found
 
 
 def _problems(config: TrainConfig) -> list[str]:
     found = [
         f"{name} must be at least {least}, got {getattr(config, name)}."
-        for name, least in (("members", 1), ("steps", 1), ("seed", 0))
+        for name, least in (("steps", 1), ("seed", 0))
         if getattr(config, name) < least
     ]
-    for name in ("envs", "threads"):
+    for name in ("members", "envs", "threads"):
         value = getattr(config, name)
         if value is not None and value < 1:
             found.append(f"{name} must be at least 1, got {value}.")
@@ -143,8 +198,8 @@ def _problems(config: TrainConfig) -> list[str]:
             found.append(f"Unknown {kind}: {name!r}. {did_you_mean(name, known)}")
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
         found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
-    if config.method == "pg" and config.members not in (1, TrainConfig.members):
-        found.append(f"pg trains one policy, got members {config.members}; use multi for several.")
+    if config.method in COMPARING and config.members == 1:
+        found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
 
 
@@ -153,7 +208,7 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
     path, equals, value = text.partition("=")
     section, _, name = path.strip().partition(".")
     fields = {
-        f"{part}.{one.name}": one for part in ("ppo", "dir") for one in dataclasses.fields(getattr(run, part))
+        f"{part}.{one.name}": one for part in SECTIONS for one in dataclasses.fields(getattr(run, part))
     }
     fields["keep"] = next(one for one in dataclasses.fields(RunConfig) if one.name == "keep")
     if not equals or path.strip() not in fields:
@@ -170,6 +225,8 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
 
 
 def _value(kind: Any, text: str) -> Any:
+    if isinstance(kind, types.UnionType):
+        return _first_that_reads(typing.get_args(kind), text)
     if typing.get_origin(kind) is Literal:
         if text not in typing.get_args(kind):
             raise ValueError(text)
@@ -185,6 +242,14 @@ def _value(kind: Any, text: str) -> Any:
             raise ValueError(text)
         return text.lower() == "true"
     return int(text.replace("_", "")) if kind is int else kind(text)
+
+
+def _first_that_reads(kinds: tuple[Any, ...], text: str) -> Any:
+    """A number where the text is one, otherwise the text itself."""
+    for kind in kinds:
+        with contextlib.suppress(ValueError):
+            return _value(kind, text)
+    raise ValueError(text)
 
 
 def _kind_name(kind: Any) -> str:

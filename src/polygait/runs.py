@@ -14,7 +14,7 @@ from polygait.errors import UserError
 from polygait.interruption import Interruption
 from polygait.population.population import Population, load
 from polygait.population.store import RunFolder
-from polygait.presets import RunConfig, resolve
+from polygait.presets import COMPARING, RunConfig, resolve
 from polygait.progress import Report
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
@@ -35,7 +35,7 @@ class Extension(NamedTuple):
 
 def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | None = None) -> Population:
     """Grow a population from nothing into a new run folder."""
-    resolved = resolve(config)
+    resolved = _with_target(resolve(config))
     task = make_task(resolved.task, **resolved.task_options)
     state_filter = task.default_filter
     if resolved.remove is not None:
@@ -66,12 +66,22 @@ def extend(
     threads: int | None = None,
     report: Report | None = None,
 ) -> Population:
-    """Discover more members; the earlier ones stay untouched to the byte."""
+    """Discover more members; the earlier ones stay untouched to the byte.
+
+    Those of DiR differ from all earlier ones, those of Multi are as independent as ever. SMERL and DvD
+    compare members while these train together: new members differ among themselves, and it is said.
+    """
     run = RunFolder.open(path)
     config = RunConfig.from_json(run.manifest["config"])
     _check(extension, config)
     if not run.complete:
         raise UserError(f"{path} is not finished.", f"First go on with: polygait resume {path}")
+    if config.method in COMPARING:
+        warnings.warn(
+            f"{config.method} compares members that train together: the {extension.members} new ones will "
+            f"differ among themselves; they do not know the {len(run.members)} earlier ones.",
+            stacklevel=2,
+        )
     more = dataclasses.replace(config, members=len(run.members) + extension.members)
     with run.writing():
         run.update_manifest(
@@ -84,6 +94,30 @@ def extend(
     return _go_on(run, threads, report)
 
 
+def _with_target(config: RunConfig) -> RunConfig:
+    """SMERL's R* as a number: where a run is named, what its best member earned while it trained.
+
+    Not with mean actions: the gate compares R* with training episodes, which pay for exploration.
+    """
+    path = config.smerl.target_return
+    if not isinstance(path, str):
+        return config
+    population = load(path)
+    if population.config.task != config.task:
+        raise UserError(
+            f"smerl.target_return: {path} is a run of {population.config.task}, not of {config.task}.",
+            f"Name a run of {config.task}, for example one of: polygait train {config.task} --method pg",
+        )
+    returns = [float(member.summary["training_return"]) for member in population.members]
+    best = max((one for one in returns if math.isfinite(one)), default=None)
+    if best is None:
+        raise UserError(
+            f"smerl.target_return: no member of {path} ever ended an episode while it trained.",
+            "Name a longer run, or give a number.",
+        )
+    return dataclasses.replace(config, smerl=dataclasses.replace(config.smerl, target_return=best))
+
+
 def _check(extension: Extension, config: RunConfig) -> None:
     problems = []
     if extension.members < 1:
@@ -92,6 +126,10 @@ def _check(extension: Extension, config: RunConfig) -> None:
         problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
     if extension.until_novelty is not None and config.method != "dir":
         problems.append(f"until_novelty needs the models of dir; this run was trained with {config.method}.")
+    if extension.max_hours is not None and config.method != "dir":
+        problems.append(f"max_hours acts between members; those of {config.method} train together.")
+    if config.method in COMPARING and extension.members == 1:
+        problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if config.method == "pg":
         problems.append("pg trains one policy; train a new run with multi or dir for several.")
     if problems:

@@ -1,6 +1,6 @@
 """The main loop. Read this first: everything else is a detail of one of its lines.
 
-    for each cohort of members (DiR: one at a time; Multi: all at once)
+    for each cohort of members (DiR: one at a time; Multi, DvD, SMERL: all at once)
         repeat: rollout = collect(policies, task)
                 reward  = rollout.reward + method.bonus(rollout)
                 policies = ppo_update(policies, batch)   } side by side
@@ -140,7 +140,7 @@ def _turn(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Turn:
     )
     fitted = fitting.result()
 
-    recent = _with_newest(state.recent, rollout.episodes)
+    recent = learning.with_newest(state.recent, rollout.episodes)
     state = LoopState(
         learner=learner,
         normalizer=prepared.normalizer,
@@ -155,7 +155,7 @@ def _turn(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Turn:
         "members": [cohort.first, cohort.first + cohort.size],
         "iteration": iteration,
         "steps": (iteration + 1) * config.ppo.rollout_steps,
-        "return": _recent_mean(recent).tolist(),
+        "return": learning.recent_mean(recent).tolist(),
         "episodes": np.bincount(rollout.episodes.member, minlength=cohort.size).tolist(),
         "diverged": cohort.task.num_diverged - diverged,
         **{name: np.asarray(values, dtype=np.float64).tolist() for name, values in numbers.items()},
@@ -248,7 +248,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     outcome = _nominal(cohort, state.kept.brain, NOMINAL_EPISODES)
     returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
     fell = outcome.fell.reshape(cohort.size, NOMINAL_EPISODES)
-    recent = _recent_mean(state.recent)
+    recent = learning.recent_mean(state.recent)
     left = cohort.method.leave(state.method)
     for row in range(cohort.size):
         brain, critic = jax.tree.map(
@@ -263,21 +263,6 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
         }
         steps = config.iterations * config.ppo.rollout_steps
         cohort.run.save_member(cohort.first + row, member_tensors(brain, critic, left[row]), steps, summary)
-
-
-def _with_newest(recent: np.ndarray, episodes: learning.Episodes) -> np.ndarray:
-    """The newest returns of every member, oldest dropped."""
-    rows = [
-        np.concatenate([old, episodes.total_reward[episodes.member == row]]) for row, old in enumerate(recent)
-    ]
-    return np.stack([row[-recent.shape[1] :] for row in rows])
-
-
-def _recent_mean(recent: np.ndarray) -> np.ndarray:
-    seen = ~np.isnan(recent)
-    return np.where(
-        seen.any(axis=1), np.where(seen, recent, 0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1), np.nan
-    )
 
 
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:

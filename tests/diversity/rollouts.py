@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.stats import norm
 
-from polygait.learning import member_keys
+from polygait.config import PPOConfig
+from polygait.learning import NumpyPolicy, Policy, member_keys
 from polygait.learning.rollout import Episodes, Position, Rollout
 from polygait.tasks.state import StateLayout
 
@@ -22,8 +25,19 @@ def keys(member: int = 0, seed: int = 0):
 
 def rollout_of(observation: np.ndarray, action: np.ndarray, next_observation: np.ndarray) -> Rollout:
     """One member's rollout; arrays have the axes (time, env, feature)."""
+    arrays = [np.asarray(one)[:, None] for one in (observation, action, next_observation)]
+    return cohort_rollout(*arrays, means=np.zeros((1, arrays[1].shape[-1])))
+
+
+def cohort_rollout(
+    observation: np.ndarray, action: np.ndarray, next_observation: np.ndarray, means: np.ndarray
+) -> Rollout:
+    """Several members' rollout; arrays have the axes (time, member, env, feature).
+
+    Each member's mean action is the same everywhere: its row of `means`.
+    """
     observation, action, next_observation = (
-        np.asarray(one, dtype=np.float32)[:, None] for one in (observation, action, next_observation)
+        np.asarray(one, dtype=np.float32) for one in (observation, action, next_observation)
     )
     shape = action.shape[:3]
     nobody = Position(observation[-1], np.zeros(shape[1:]), np.zeros(shape[1:], np.int64))
@@ -36,7 +50,17 @@ def rollout_of(observation: np.ndarray, action: np.ndarray, next_observation: np
         next_observation=next_observation,
         episodes=Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)),
         position=nobody,
+        policy=steady_policy(means, observation.shape[-1], shape[2]),
     )
+
+
+def steady_policy(means: np.ndarray, state: int, envs: int) -> NumpyPolicy:
+    """Members that do the same in every state."""
+    members, action = means.shape
+    shapes = jax.eval_shape(lambda: Policy(jax.random.key(0), (state, action), PPOConfig(policy_hidden=())))
+    zeros = jax.tree.map(lambda leaf: jnp.zeros((members, *leaf.shape)), shapes)
+    biases = (jnp.asarray(np.arctanh(means), jnp.float32),)
+    return NumpyPolicy(eqx.tree_at(lambda one: one.network.biases, zeros, biases), None, envs)
 
 
 def random_rollout(seed: int, time: int = 6, envs: int = 4, state: int = 4, action: int = 3) -> Rollout:

@@ -42,6 +42,22 @@ class Fitted(NamedTuple):
     statistics: Statistics
 
 
+def bonus_statistics(
+    value: Float[np.ndarray, "time member env"],
+    reward: Float[np.ndarray, "time member env"],
+    rollout: Rollout,
+) -> dict[str, np.ndarray]:
+    """A bonus in numbers: `value` before its factor α, and the weight of `reward` against the task's."""
+    samples = (0, 2)
+    task_reward = np.abs(rollout.reward).mean(axis=samples)
+    return {
+        "bonus_mean": value.mean(axis=samples),
+        "bonus_std": value.std(axis=samples),
+        "bonus_p99": np.quantile(value, 0.99, axis=samples),
+        "bonus_ratio": np.abs(reward).mean(axis=samples) / np.maximum(task_reward, 1e-9),
+    }
+
+
 class Method(ABC):
     """One way to make members different. Stateless: everything that changes is in the state it returns."""
 

@@ -24,7 +24,15 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from polygait.config import DirConfig
 from polygait.diversity.inverse_dynamics import InverseDynamics, Transitions
-from polygait.diversity.method import Bonus, Fitted, Method, Setting, Statistics, Tensors
+from polygait.diversity.method import (
+    Bonus,
+    Fitted,
+    Method,
+    Setting,
+    Statistics,
+    Tensors,
+    bonus_statistics,
+)
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.normalizer import Moments, center_and_factor, initial_moments, merge_moments
@@ -107,7 +115,8 @@ class Regulation(Method):
                 + float(state.own) * bool(self._floor)
             )
         reward = self.alpha * value
-        return Bonus(reward, _describe(value, reward, rollout, unlike))
+        floored = np.asarray(unlike.floored, dtype=np.float64)[None]
+        return Bonus(reward, {**bonus_statistics(value, reward, rollout), "bonus_floored": floored})
 
     def fit(
         self, state: RegulationState, rollout: Rollout, keys: Key[Array, " member"], iteration: int
@@ -219,18 +228,6 @@ def _unlikeness(earlier: Earlier, transitions: Transitions, std_floor: float) ->
         per_member=value.mean(axis=1),
         floored=jnp.where(earlier.used, floored, 0.0).sum() / count,
     )
-
-
-def _describe(value: np.ndarray, reward: np.ndarray, rollout: Rollout, unlike: Unlikeness) -> Statistics:
-    """The bonus in numbers: its size, its spread, its bound, and its weight against the task's reward."""
-    task_reward = np.abs(rollout.reward).mean()
-    return {
-        "bonus_mean": np.array([value.mean()]),
-        "bonus_std": np.array([value.std()]),
-        "bonus_p99": np.array([np.quantile(value, 0.99)]),
-        "bonus_floored": np.asarray(unlike.floored, dtype=np.float64)[None],
-        "bonus_ratio": np.array([np.abs(reward).mean() / max(task_reward, 1e-9)]),
-    }
 
 
 def _stack(models: list[tuple[InverseDynamics, float]], like: InverseDynamics) -> Earlier:

@@ -11,9 +11,11 @@ from polygait.learning.rollout import (
     Position,
     Rollout,
     collect,
+    recent_mean,
     rollout_length,
     rollout_noise,
     start_position,
+    with_newest,
 )
 
 __all__ = [
@@ -38,7 +40,9 @@ __all__ = [
     "named_key",
     "ppo_update",
     "prepare_batch",
+    "recent_mean",
     "rollout_length",
     "rollout_noise",
     "start_position",
+    "with_newest",
 ]

@@ -67,6 +67,8 @@ class Rollout(NamedTuple):
     episodes: Episodes
     position: Position
     """Where to go on."""
+    policy: NumpyPolicy
+    """Who acted: it can tell what every member would do on average in any state."""
 
 
 def start_position(task: Environments, num_members: int, seeds: list[int] | None = None) -> Position:
@@ -126,7 +128,7 @@ def collect(
 
     The environment receives a cut to [−1, 1]; the record keeps a itself, which is what π(a|s) is about.
     """
-    rollout = _blank(noise.shape, position)
+    rollout = _blank(noise.shape, position, policy)
     rows = noise.shape[1:3]
     action = np.multiply(noise, policy.std[:, None], out=rollout.action)
     clipped = np.empty_like(action[0])
@@ -157,7 +159,25 @@ def collect(
     return rollout._replace(episodes=_joined(finished), position=end)
 
 
-def _blank(shape: tuple[int, ...], position: Position) -> Rollout:
+def with_newest(
+    recent: Float64[np.ndarray, "member episode"], episodes: Episodes
+) -> Float64[np.ndarray, "member episode"]:
+    """Every member's newest returns, newest last and NaN before the first; as many old ones are dropped."""
+    rows = [
+        np.concatenate([old, episodes.total_reward[episodes.member == row]]) for row, old in enumerate(recent)
+    ]
+    return np.stack([row[-recent.shape[1] :] for row in rows])
+
+
+def recent_mean(recent: Float64[np.ndarray, "member episode"]) -> Float64[np.ndarray, " member"]:
+    """The mean return of every member's newest episodes; NaN where there is none yet."""
+    seen = ~np.isnan(recent)
+    return np.where(
+        seen.any(axis=1), np.where(seen, recent, 0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1), np.nan
+    )
+
+
+def _blank(shape: tuple[int, ...], position: Position, policy: NumpyPolicy) -> Rollout:
     """A rollout with room for everything; its noise has the given shape."""
     time, *rows, _ = shape
     states = (time, *position.observation.shape)
@@ -170,6 +190,7 @@ def _blank(shape: tuple[int, ...], position: Position) -> Rollout:
         next_observation=np.empty(states, np.float32),
         episodes=_joined([]),
         position=position,
+        policy=policy,
     )
 
 
