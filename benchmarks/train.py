@@ -54,7 +54,7 @@ Loops = Mapping[str, Callable[[], int]]
 
 
 class Course:
-    """The first rollouts of one member, by the turns of training, from the same start each time."""
+    """The first rollouts of a cohort, by the turns of training, from the same start each time."""
 
     def __init__(self, cohort: training.Cohort, rollouts: int, earlier: list[Tensors]) -> None:
         self.cohort = cohort
@@ -69,7 +69,7 @@ class Course:
         state = self.rewind()
         for _ in range(self.rollouts):
             state = self.turn(state)
-        return self.rollouts * self.cohort.config.ppo.rollout_steps
+        return self.rollouts * self.cohort.size * self.cohort.config.ppo.rollout_steps
 
     def rewind(self) -> training.LoopState:
         """Back to the start, task and all."""
@@ -236,25 +236,25 @@ def install_rivals() -> None:
 
 
 @contextlib.contextmanager
-def _cohort(name: str, method: str, seed: int = 0) -> Iterator[training.Cohort]:
-    """A first member as `train` would begin it, in a temporary run folder."""
-    config = resolve(pg.TrainConfig(task=name, method=method, seed=seed))
-    task = pg.make_task(name)
+def begun(wanted: pg.TrainConfig) -> Iterator[training.Cohort]:
+    """A first cohort as `train` would begin it, in a temporary run folder."""
+    config = resolve(wanted)
+    task = pg.make_task(config.task)
     description = {
         "config": config.to_json(),
-        "task": {"name": name},
+        "task": {"name": config.task},
         "layout": task.layout.to_json(),
         "filter": task.default_filter.to_json(),
         "versions": versions(),
-        "seeds": {"seed": seed},
+        "seeds": {"seed": config.seed},
     }
     with tempfile.TemporaryDirectory() as folder:
-        run = RunFolder.create(Path(folder) / method, description)
+        run = RunFolder.create(Path(folder) / config.method, description)
         with run.writing():
             yield training.make_cohort(run, None, None)
 
 
-def _frozen_models(cohort: training.Cohort, count: int) -> list[Tensors]:
+def frozen_models(cohort: training.Cohort, count: int) -> list[Tensors]:
     """What `count` earlier members would leave: models as different as their keys; the cost is the same."""
     setting = Setting(cohort.task.action_size, 1)
     keys = learning.member_keys(jax.random.key(cohort.config.seed + 1), 0, count)
@@ -293,12 +293,12 @@ def _measure(loops: Loops, rivals: list[Rival], rounds: int) -> dict[str, list[f
 def compare(name: str, options: argparse.Namespace) -> None:
     """Measure one robot and print its table."""
     with contextlib.ExitStack() as stack:
-        alone = stack.enter_context(_cohort(name, "pg"))
-        diverse = stack.enter_context(_cohort(name, "dir"))
+        alone = stack.enter_context(begun(pg.TrainConfig(name, "pg")))
+        diverse = stack.enter_context(begun(pg.TrainConfig(name, "dir")))
         ppo = Course(alone, options.rollouts, [])
         courses = {"PPO": ppo, "DiR, first member": Course(diverse, options.rollouts, [])}
         for count in EARLIER:
-            courses[f"DiR after {count}"] = Course(diverse, options.rollouts, _frozen_models(diverse, count))
+            courses[f"DiR after {count}"] = Course(diverse, options.rollouts, frozen_models(diverse, count))
         for course in courses.values():
             course.turn(course.turn(course.rewind()))  # compiles
         lessons = _lessons(ppo)

@@ -5,12 +5,14 @@ import json
 import subprocess
 import sys
 import typing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polygait.config import DirConfig, PPOConfig, TrainConfig
+from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig
 from polygait.errors import UserError
+from polygait.population.store import RunFolder
 from polygait.presets import METHODS, PRESETS, RunConfig, resolve
 
 
@@ -30,6 +32,8 @@ def test_the_robust_preset_mends_the_known_flaws():
     assert (run.preset, run.keep, run.envs, run.remove) == ("robust", "last", 64, None)
     assert run.ppo == PPOConfig(anneal_iterations=run.iterations)
     assert run.dir == DirConfig()
+    assert (run.smerl, run.dvd) == (SmerlConfig(3000.0), DvdConfig())
+    assert (run.smerl.hidden, run.smerl.tolerance, run.dvd.form) == ((256, 256), 0.1, "pairwise")
     assert run.ppo.normalize_observations and run.ppo.scale_rewards and run.ppo.bootstrap_truncation
     assert run.ppo.entropy_coefficient == 0
     assert (run.dir.bound, run.dir.std_floor) == ("std-floor", run.ppo.action_std)
@@ -47,17 +51,47 @@ def test_the_paper_preset_follows_the_paper():
     assert run.dir.bound == "none" and not run.dir.normalize_inputs
     assert (run.dir.hidden, run.dir.weight_decay) == ((128, 128), 0.01)
     assert run.dir.epochs == run.ppo.epochs and run.dir.minibatch_size == run.ppo.minibatch_size
+    assert (run.smerl.hidden, run.smerl.tolerance, run.smerl.floor) == ((256, 256), 0.1, 1e-6)
+    assert not run.smerl.normalize_inputs
+    assert run.smerl.epochs == run.ppo.epochs and run.smerl.minibatch_size == run.ppo.minibatch_size
+    assert run.dvd.form == "exponential"
+
+
+PENDULUM = "gym:Pendulum-v1"
+ALPHAS = {
+    "dir": {"hopper": 0.05, "walker": 0.05, "ant": 0.01, "minitaur": 0.0005, PENDULUM: 0.05},
+    "smerl": dict.fromkeys(("hopper", "walker", "ant", "minitaur", PENDULUM), 10.0),
+    "dvd": {"hopper": 0.1, "walker": 0.1, "ant": 0.01, "minitaur": 0.001, PENDULUM: 0.1},
+    "multi": dict.fromkeys(("hopper", PENDULUM), 0.0),
+    "pg": dict.fromkeys(("hopper", PENDULUM), 0.0),
+}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize(
-    ("task", "alpha"),
-    [("hopper", 0.05), ("walker", 0.05), ("ant", 0.01), ("minitaur", 0.0005), ("gym:Pendulum-v1", 0.05)],
-)
-def test_alpha_is_the_papers_unless_given(task, alpha, preset):
-    assert resolved(task=task, preset=preset).alpha == alpha
-    assert resolved(task=task, preset=preset, alpha=0.7).alpha == 0.7
-    assert resolved(task=task, preset=preset, alpha=0.0).alpha == 0.0
+@pytest.mark.parametrize("method", METHODS)
+def test_alpha_is_the_papers_unless_given(method, preset):
+    for task, alpha in ALPHAS[method].items():
+        wishes = {"task": task, "preset": preset, "method": method}
+        assert resolved("smerl.target_return=1", **wishes).alpha == alpha
+        assert resolved("smerl.target_return=1", **wishes, alpha=0.7).alpha == 0.7
+        assert resolved("smerl.target_return=1", **wishes, alpha=0.0).alpha == 0.0
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_smerls_target_is_the_authors_unless_given(preset):
+    targets = {"hopper": 3000.0, "walker": 3000.0, "ant": 2500.0, "minitaur": 30.0}
+    for task, target in targets.items():
+        wishes = {"task": task, "preset": preset, "method": "smerl"}
+        assert resolved(**wishes).smerl.target_return == target
+        assert resolved("smerl.target_return=1_234.5", **wishes).smerl.target_return == 1234.5
+        assert resolved("smerl.target_return=runs/pg", **wishes).smerl.target_return == "runs/pg"
+
+
+def test_an_unknown_robot_needs_a_target_for_smerl_only():
+    message = problems(task=PENDULUM, method="smerl")
+    assert f"smerl does not know what an able {PENDULUM} earns; set smerl.target_return" in message
+    assert resolved("smerl.target_return=-200", task=PENDULUM, method="smerl").smerl.target_return == -200.0
+    assert resolved(task=PENDULUM, method="dvd").smerl.target_return is None
 
 
 def test_the_papers_ant_has_its_own_filter_and_no_contact_forces():
@@ -84,10 +118,32 @@ def test_steps_are_rounded_up_to_whole_rollouts(steps, iterations):
     assert run.iterations == iterations == run.ppo.anneal_iterations
 
 
-def test_pg_is_one_policy():
-    assert resolved(method="pg").members == 1
-    assert resolved(method="pg", members=1).members == 1
-    assert "pg trains one policy, got members 3" in problems(method="pg", members=3)
+@pytest.mark.parametrize("method", METHODS)
+def test_ten_members_unless_told_otherwise(method):
+    assert resolved(method=method).members == (1 if method == "pg" else 10)
+    assert resolved(method=method, members=3).members == (1 if method == "pg" else 3)
+
+
+def test_pg_is_one_policy_with_the_steps_of_as_many_members_as_asked():
+    assert (
+        resolved(method="pg", steps=5000).iterations
+        == resolved(method="pg", steps=5000, members=1).iterations
+    )
+    assert resolved(method="pg", steps=5000).steps == 2 * 4096
+    for overrides in ((), ("ppo.rollout_steps=1_024",)):
+        many = resolved(*overrides, method="multi", steps=5000, members=7)
+        one = resolved(*overrides, method="pg", steps=5000, members=7)
+        assert one.members == 1
+        assert one.iterations == 7 * many.iterations == one.ppo.anneal_iterations
+        assert one.steps == 7 * many.iterations * many.ppo.rollout_steps
+
+
+@pytest.mark.parametrize("method", ["smerl", "dvd"])
+def test_members_that_are_compared_must_be_two(method):
+    assert f"{method} makes members differ from each other and needs at least 2" in problems(
+        method=method, members=1
+    )
+    assert resolved(method=method, members=2).members == 2
 
 
 CHANGES = {
@@ -121,8 +177,20 @@ CHANGES = {
     "dir.epochs": ("9", 9),
     "dir.minibatch_size": ("128", 128),
     "dir.normalize_inputs": ("false", False),
+    "smerl.target_return": ("2_000", 2000.0),
+    "smerl.tolerance": ("0.3", 0.3),
+    "smerl.floor": ("1e-4", 1e-4),
+    "smerl.hidden": ("64,64", (64, 64)),
+    "smerl.learning_rate": ("1e-3", 1e-3),
+    "smerl.epochs": ("3", 3),
+    "smerl.minibatch_size": ("512", 512),
+    "smerl.normalize_inputs": ("false", False),
+    "dvd.form": ("determinant", "determinant"),
+    "dvd.length_scale": ("0.5", 0.5),
+    "dvd.ridge": ("0.1", 0.1),
     "keep": ("best-episode", "best-episode"),
 }
+SECTIONS = {"ppo": PPOConfig, "dir": DirConfig, "smerl": SmerlConfig, "dvd": DvdConfig}
 
 
 def read(run: RunConfig, path: str) -> Any:
@@ -132,8 +200,9 @@ def read(run: RunConfig, path: str) -> Any:
 
 
 def test_every_setting_can_be_overridden():
-    settings = {f"ppo.{field.name}" for field in dataclasses.fields(PPOConfig)}
-    settings |= {f"dir.{field.name}" for field in dataclasses.fields(DirConfig)}
+    settings = {
+        f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in dataclasses.fields(kind)
+    }
     assert set(CHANGES) == settings | {"keep"}
 
 
@@ -181,6 +250,8 @@ def test_annealing_follows_an_overridden_rollout():
         "ppo.policy_hidden=64,wide",
         "ppo.value_target=td",
         "dir.bound=box",
+        "dvd.form=printed",
+        "smerl.epochs=2.5",
         "keep=first",
     ],
 )
@@ -196,6 +267,8 @@ def test_a_value_of_the_wrong_type_is_named(text):
     [
         ("ppo.epoch=5", "'ppo.epochs'"),
         ("dir.bond=none", "'dir.bound'"),
+        ("smerl.target=3000", "'smerl.target_return'"),
+        ("dvd.scale=1", "'dvd.length_scale'"),
         ("kep=last", "'keep'"),
         ("ppo.epochs", "'ppo.epochs'"),
         ("epochs=5", "'ppo.epochs'"),
@@ -227,10 +300,29 @@ def test_an_unknown_setting_gets_a_near_match(text, near):
         "dir.epochs=0",
         "dir.hidden=8,0",
         "dir.minibatch_size=1_000_000",
+        "smerl.target_return=nan",
+        "smerl.target_return=-inf",
+        "smerl.tolerance=-0.1",
+        "smerl.floor=0",
+        "smerl.learning_rate=nan",
+        "smerl.epochs=0",
+        "smerl.hidden=0",
+        "dvd.length_scale=0",
+        "dvd.length_scale=inf",
+        "dvd.ridge=0",
+        "dvd.ridge=1",
     ],
 )
 def test_an_impossible_value_is_a_users_mistake(text):
     assert text.split("=")[0].partition(".")[2] in problems(text)
+
+
+def test_a_minibatch_cannot_exceed_what_there_is():
+    assert "smerl.minibatch_size 8193 exceeds" in problems(
+        "smerl.minibatch_size=8193", method="smerl", members=2
+    )
+    assert resolved("smerl.minibatch_size=8192", method="smerl", members=2).smerl.minibatch_size == 8192
+    assert resolved("smerl.minibatch_size=8193", method="multi", members=2).method == "multi"
 
 
 def test_every_problem_is_named_at_once():
@@ -293,6 +385,8 @@ def test_a_run_remembers_its_configuration(task, preset, method):
         lambda data: data.pop("steps"),
         lambda data: data.update(unknown=1),
         lambda data: data["dir"].update(unknown=1),
+        lambda data: data["smerl"].update(unknown=1),
+        lambda data: data.update(dvd=[]),
         lambda data: data.update(ppo="large"),
         lambda data: data.update(dir=None),
         lambda data: data.update(ppo=[1, 2]),
@@ -303,6 +397,16 @@ def test_an_unreadable_configuration_is_a_users_error(damage):
     damage(data)
     with pytest.raises(UserError, match="cannot be read"):
         RunConfig.from_json(data)
+
+
+def test_a_run_older_than_a_section_is_read_with_its_defaults():
+    data = resolved(method="multi").to_json()
+    for section in ("smerl", "dvd"):
+        data.pop(section)
+    again = RunConfig.from_json(data)
+    assert (again.smerl, again.dvd, again.method) == (SmerlConfig(), DvdConfig(), "multi")
+    kept = RunFolder.open(Path(__file__).parent / "data" / "walker-dir").manifest["config"]
+    assert "smerl" not in kept and RunConfig.from_json(kept).method == "dir"
 
 
 def test_damage_is_named_without_type_checks_too():

@@ -21,6 +21,8 @@ from tests import tiny
 from tests.tiny import Killed, Terminal, assert_same_run, crash_at, crashed, digests
 
 MULTI = {"method": "multi", "members": 3}
+SMERL = {"method": "smerl", "members": 3}
+DVD = {"method": "dvd", "members": 3}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4}
 
 
@@ -112,8 +114,8 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("wishes", "lines"),
-    [({}, 60), (MULTI, 30), (PENDULUM, 60), ({"method": "pg", "members": 1}, 30)],
-    ids=["dir", "multi", "pendulum", "pg"],
+    [({}, 60), (MULTI, 30), (SMERL, 30), (DVD, 30), (PENDULUM, 60), ({"method": "pg", "members": 1}, 30)],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg"],
 )
 def test_ten_kills(terminal, tmp_path, wishes, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **wishes), kills=10, lines=lines)
@@ -239,7 +241,7 @@ def test_a_cohort_half_written_is_written_again(tmp_path, monkeypatch):
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 
 
-@pytest.mark.parametrize("wishes", [MULTI, PENDULUM], ids=["multi", "pendulum"])
+@pytest.mark.parametrize("wishes", [MULTI, SMERL, DVD, PENDULUM], ids=["multi", "smerl", "dvd", "pendulum"])
 def test_other_methods_and_tasks_resume_exactly(wishes, tmp_path, monkeypatch):
     wanted = tiny.config(**wishes)
     pg.train(wanted, tmp_path / "alone")
@@ -327,6 +329,43 @@ def test_impossible_extensions_change_nothing(finished, tmp_path):
     with pytest.raises(UserError, match="until_novelty needs"):
         pg.extend(tmp_path / "pg", pg.Extension(1, until_novelty=1.0))
     assert (digests(finished), (finished / "manifest.json").read_bytes()) == before
+
+
+@pytest.mark.parametrize("wishes", [SMERL, DVD], ids=["smerl", "dvd"])
+def test_extending_members_that_train_together_adds_a_cohort_of_its_own(wishes, tmp_path):
+    out = tmp_path / "run"
+    tiny.train(out, **wishes)
+    before = digests(out), (out / "manifest.json").read_bytes()
+    with pytest.raises(UserError, match="needs another to differ from; extend by 2 or more"):
+        pg.extend(out, pg.Extension(1))
+    with pytest.raises(UserError, match="max_hours acts between members"):
+        pg.extend(out, pg.Extension(2, max_hours=1.0))
+    assert (digests(out), (out / "manifest.json").read_bytes()) == before
+    with pytest.warns(
+        UserWarning, match="the 2 new ones will differ among themselves; they do not know the 3"
+    ):
+        extended = pg.extend(out, pg.Extension(2))
+    assert len(extended) == 5
+    assert before[0].items() < digests(out).items()
+    assert [record["members"] for record in RunFolder.open(out).metrics()] == [[0, 3]] * 3 + [[3, 5]] * 3
+
+
+def test_smerl_takes_its_target_from_a_run(tmp_path):
+    reference = tiny.train(tmp_path / "pg", method="pg", members=3)
+    assert [member.steps for member in reference.members] == [3 * 3 * 64]  # one policy, the steps of three
+    wish = f"smerl.target_return={tmp_path / 'pg'}"
+    population = tiny.train(tmp_path / "run", wish, **SMERL)
+    assert population.config.smerl.target_return == reference.members[0].summary["training_return"]
+    with pytest.raises(UserError, match="is a run of hopper, not of gym:Pendulum-v1"):
+        tiny.train(tmp_path / "other", wish, method="smerl", **PENDULUM)
+    with pytest.raises(UserError, match="Not a run folder"):
+        tiny.train(tmp_path / "other", "smerl.target_return=3000O", **SMERL)
+    tiny.train(tmp_path / "short", method="pg", iterations=1, **PENDULUM)  # its episodes last 200 steps
+    with pytest.raises(UserError, match="ever ended an episode while it trained"):
+        tiny.train(
+            tmp_path / "other", f"smerl.target_return={tmp_path / 'short'}", method="smerl", **PENDULUM
+        )
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_verb_extends_by_as_many_as_asked(monkeypatch):

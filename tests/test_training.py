@@ -9,7 +9,7 @@ import pytest
 
 import polygait as pg
 from polygait import learning, training
-from polygait.config import DirConfig, TrainConfig
+from polygait.config import DirConfig, DvdConfig, SmerlConfig, TrainConfig
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree
 from tests import tiny
@@ -45,6 +45,19 @@ DIR_CHANGES = {
     "minibatch_size": "16",
     "normalize_inputs": "false",
 }
+SMERL_CHANGES = {
+    "target_return": "1e6",
+    "tolerance": "1",
+    "floor": "0.5",
+    "hidden": "4",
+    "learning_rate": "1e-2",
+    "epochs": "2",
+    "minibatch_size": "16",
+    "normalize_inputs": "false",
+}
+DVD_CHANGES = {"form": "exponential", "length_scale": "0.5", "ridge": "0.3"}
+NEEDED = {"smerl.tolerance": "smerl.target_return=1e6", "dvd.ridge": "dvd.form=determinant"}
+"""Where an option acts only beside another: a gate that is shut, a determinant."""
 TRAIN_CHANGES: dict[str, Any] = {
     "method": "multi",
     "members": 3,
@@ -63,7 +76,8 @@ EXEMPT = {
 
 
 def test_every_option_is_tried_or_exempt():
-    assert set(DIR_CHANGES) == {field.name for field in dataclasses.fields(DirConfig)}
+    for changes, kind in ((DIR_CHANGES, DirConfig), (SMERL_CHANGES, SmerlConfig), (DVD_CHANGES, DvdConfig)):
+        assert set(changes) == {field.name for field in dataclasses.fields(kind)}
     assert {*TRAIN_CHANGES, *EXEMPT} == {field.name for field in dataclasses.fields(TrainConfig)}
 
 
@@ -71,6 +85,25 @@ def test_every_option_is_tried_or_exempt():
 def test_every_option_of_dir_changes_the_second_member(name, usual, tmp_path):
     tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2)
     assert digests(tmp_path / "run")["001.safetensors"] != usual["001.safetensors"]
+
+
+COMPARED = {f"smerl.{name}": value for name, value in SMERL_CHANGES.items()}
+COMPARED |= {f"dvd.{name}": value for name, value in DVD_CHANGES.items()}
+COMPARED |= {"smerl.alpha": 0.7, "dvd.alpha": 0.7}
+
+
+@pytest.mark.parametrize("path", COMPARED)
+def test_every_option_of_smerl_and_dvd_changes_every_member(path, tmp_path):
+    method, _, name = path.partition(".")
+    needed = (NEEDED[path],) if path in NEEDED else ()
+    wishes: dict[str, Any] = {"method": method, "iterations": 3}
+    tiny.train(tmp_path / "usual", *needed, **wishes)
+    if name == "alpha":
+        tiny.train(tmp_path / "run", **wishes, alpha=COMPARED[path])
+    else:
+        tiny.train(tmp_path / "run", *needed, f"{path}={COMPARED[path]}", **wishes)
+    usual, changed = digests(tmp_path / "usual"), digests(tmp_path / "run")
+    assert all(usual[member] != changed[member] for member in usual)
 
 
 @pytest.mark.parametrize("name", TRAIN_CHANGES)
@@ -145,6 +178,23 @@ def test_the_bonus_is_added_to_the_reward_from_the_second_member_on(tmp_path, mo
         assert (bonus != 0).all()
         assert 0.5 * record["bonus_mean"][0] == pytest.approx(bonus.mean(), rel=1e-6)
         assert {"model_loss", "model_own", "bonus_p99", "bonus_floored", "policy_loss"} <= set(record)
+
+
+@pytest.mark.parametrize("method", ["smerl", "dvd"])
+def test_members_that_train_together_are_rewarded_for_differing(method, tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    tiny.train(tmp_path / "run", iterations=3, method=method, members=3)
+    log = RunFolder.open(tmp_path / "run").metrics()
+    assert [record["members"] for record in log] == [[0, 3]] * 3
+    assert len(seen.rewards) == len(log) == 3
+    for bonus, record in zip(seen.rewards, log, strict=True):
+        gate = np.array(record.get("gate", [1.0, 1.0, 1.0]))
+        np.testing.assert_allclose(bonus.mean(axis=(0, 2)), 0.5 * gate * record["bonus_mean"], rtol=1e-6)
+        assert ((bonus != 0).any(axis=(0, 2)) == (gate > 0)).all()
+    assert (seen.rewards[-1] != 0).all()
+    if method == "smerl":
+        assert len(log[0]["discriminator_loss"]) == 3
+    assert len(pg.load(tmp_path / "run")) == 3
 
 
 def test_the_log_tells_the_mean_return_of_recent_episodes(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""A task with two equally good ways, and the shortest loop that trains one member after another on it."""
+"""A task with two equally good ways, and the shortest loop that trains members on it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step
 
 PEAK = 0.6
+WIDTH = 0.2
 ENVS = 8
 ITERATIONS = 18
 LAYOUT = StateLayout(("weather", "place"))
@@ -42,15 +43,17 @@ class TwoWays:
     """Walking left or right at ±0.6 earns the same; the place tells which, the weather says nothing.
 
     The place moves with the action, so s′ − s gives the action away to whoever may see the place. Both
-    numbers stay small, so that a policy cannot easily go one way here and the other way there.
+    numbers stay small, so that a policy cannot easily go one way here and the other way there. A wind
+    pushes every walker: the way it blows is as good as the other, but easier to find.
     """
 
     observation_size = 2
     action_size = 1
     episode_length = 8
 
-    def __init__(self, num_envs: int, seed: int) -> None:
+    def __init__(self, num_envs: int, seed: int, wind: float = 0.0) -> None:
         self.num_envs = num_envs
+        self.wind = wind
         self.random = np.random.default_rng(seed)
         self.steps = np.zeros(num_envs, int)
         self.seen = np.zeros((num_envs, 2))
@@ -63,46 +66,65 @@ class TwoWays:
 
     def step(self, actions: np.ndarray) -> Step:
         self.steps += 1
+        moved = actions[:, 0] + self.wind
         self.seen[:, 0] = 0.01 * self.random.normal(size=self.num_envs)
-        self.seen[:, 1] += 0.01 * actions[:, 0]
+        self.seen[:, 1] += 0.01 * moved
         truncated = self.steps == self.episode_length
-        return Step(self.seen.copy(), reward(actions[:, 0]), np.zeros(self.num_envs, bool), truncated)
+        return Step(self.seen.copy(), reward(moved), np.zeros(self.num_envs, bool), truncated)
 
 
-def reward(action: np.ndarray) -> np.ndarray:
+def reward(moved: np.ndarray) -> np.ndarray:
     """Two peaks of height 1."""
-    return np.exp(-((np.abs(action) - PEAK) ** 2) / (2 * 0.2**2)).astype(np.float64)
+    return np.exp(-((np.abs(moved) - PEAK) ** 2) / (2 * WIDTH**2)).astype(np.float64)
+
+
+class Course(NamedTuple):
+    """How members train."""
+
+    ppo: PPOConfig = PPO
+    iterations: int = ITERATIONS
+    wind: float = 0.0
 
 
 class Way(NamedTuple):
     """What became of a member."""
 
     action: float
-    """Its mean action, averaged over what it meets."""
+    """Its median action."""
     tensors: list
     """What its method leaves."""
 
 
 def walk(method: Method, member: int, seed: int, earlier: list) -> Way:
     """Train one member."""
-    task = TwoWays(ENVS, seed=1000 * seed + member)
-    keys = learning.member_keys(jax.random.key(seed), member, 1)
-    learner = learning.initial_learner(keys, (2, 1), PPO)
-    normalizer = learning.initial_normalizer(1, ENVS, 2)
-    position = learning.start_position(task, 1)
-    state = method.begin(keys, SETTING, earlier)
-    shape = (learning.rollout_length(PPO, ENVS), ENVS, 1)
+    return walk_together(method, range(member, member + 1), seed, earlier)[0]
+
+
+def walk_together(
+    method: Method, members: range, seed: int, earlier: list, course: Course | None = None
+) -> list[Way]:
+    """Train some members in one cohort."""
+    ppo, iterations, wind = course or Course()
+    count = len(members)
+    task = TwoWays(count * ENVS, 1000 * seed + members[0], wind)
+    keys = learning.member_keys(jax.random.key(seed), members[0], count)
+    learner = learning.initial_learner(keys, (2, 1), ppo)
+    normalizer = learning.initial_normalizer(count, ENVS, 2)
+    position = learning.start_position(task, count)
+    state = method.begin(keys, Setting(1, count), earlier)
+    shape = (learning.rollout_length(ppo, ENVS), ENVS, 1)
     rollout = None
-    for iteration in range(ITERATIONS):
-        policy = learning.acting_policy(learner.policy, normalizer, ENVS, PPO)
+    for iteration in range(iterations):
+        policy = learning.acting_policy(learner.policy, normalizer, ENVS, ppo)
         rollout = learning.collect(task, policy, learning.rollout_noise(keys, iteration, shape), position)
         position = rollout.position
         bonus = method.bonus(state, rollout)
-        batch, normalizer = learning.prepare_batch(rollout, rollout.reward + bonus.reward, normalizer, PPO)
-        learner, _ = learning.ppo_update(learner, batch, keys, iteration, PPO)
+        batch, normalizer = learning.prepare_batch(rollout, rollout.reward + bonus.reward, normalizer, ppo)
+        learner, _ = learning.ppo_update(learner, batch, keys, iteration, ppo)
         state = method.fit(state, rollout, keys, iteration).state
     assert rollout is not None
-    return Way(float(np.median(rollout.action)), method.leave(state))
+    actions = [float(np.median(rollout.action[:, row])) for row in range(count)]
+    return [Way(action, [left]) for action, left in zip(actions, method.leave(state), strict=True)]
 
 
 def all_knowing(method: Regulation) -> list:

@@ -1,0 +1,42 @@
+"""Every method from the first step to members under damage, on a real robot."""
+
+import numpy as np
+import pytest
+
+import polygait as pg
+from polygait.episodes import Job, run_episodes
+from polygait.population.store import RunFolder
+from polygait.presets import METHODS
+
+MEMBERS, STEPS = 3, 300_000
+TARGET = 500
+"""R* for SMERL that Hopper reaches in so few steps, so that its gate opens."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_hopper_and_meets_damage(method, tmp_path):
+    out = tmp_path / "run"
+    config = pg.TrainConfig("hopper", method, MEMBERS, STEPS, overrides=(f"smerl.target_return={TARGET}",))
+    population = pg.train(config, out)
+    iterations = -(-STEPS // 4096)
+    total = MEMBERS * iterations * 4096
+    assert len(population) == (1 if method == "pg" else MEMBERS)
+    assert sum(member.steps for member in population.members) == total  # pg: one policy, equal total steps
+    returns = [member.summary["nominal_return"] for member in population.members]
+    assert min(returns) > 100 and max(returns) > 250, returns
+    log = RunFolder.open(out).metrics()
+    assert all(np.isfinite(value).all() for record in log[1:] for value in record.values()), log[-1]
+    if method in ("dir", "smerl", "dvd"):
+        assert log[-1]["bonus_ratio"][0] > 0
+    if method == "smerl":
+        assert any(1.0 in record["gate"] for record in log)
+    adapt_and_evaluate(pg.load(out))
+
+
+def adapt_and_evaluate(population: pg.Population) -> None:
+    """What a user does next: the place of pg.adapt(…, "broken-leg") and pg.evaluate(…, suite="damage")."""
+    brains = population.brains
+    jobs = [Job(member, "broken-leg", seed) for member in range(len(population)) for seed in range(3)]
+    outcome = run_episodes(brains.policy, brains.moments, population.make_task, jobs)
+    assert np.isfinite(outcome.total_reward).all() and (outcome.length > 0).all()
