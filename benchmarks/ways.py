@@ -9,7 +9,7 @@ and a tenth and ten times as much; --factors gives others.
 import argparse
 import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import fisher_exact
@@ -109,9 +109,10 @@ def main(arguments: list[str]) -> None:
 
 def _print_row(result: Result, baseline: Result, seeds: int) -> None:
     table = [[one.kept, seeds - one.kept] for one in (result, baseline)]
+    test: Any = fisher_exact(table)
     leeward = (result.actions > 0)[result.able].mean() if result.able.any() else math.nan
     print(
         f"{result.contender.name:<20}{result.contender.alpha:>8g}{f'{result.kept} of {seeds}':>12}"
-        f"{fisher_exact(table).pvalue:>10.2g}{result.able.mean():>8.0%}{leeward:>16.0%}",
+        f"{test.pvalue:>10.2g}{result.able.mean():>8.0%}{leeward:>16.0%}",
         flush=True,
     )

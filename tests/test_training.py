@@ -1,6 +1,7 @@
 """The main loop: no option is ignored, the bonus reaches the learner, the right weights are kept."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -92,17 +93,29 @@ COMPARED |= {f"dvd.{name}": value for name, value in DVD_CHANGES.items()}
 COMPARED |= {"smerl.alpha": 0.7, "dvd.alpha": 0.7}
 
 
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """The digests of a run of SMERL or DvD, trained once for all that compare with it."""
+
+    @functools.cache
+    def trained(method: str, *needed: str) -> dict[str, str]:
+        out = tmp_path_factory.mktemp(method) / "run"
+        tiny.train(out, *needed, method=method)
+        return digests(out)
+
+    return trained
+
+
 @pytest.mark.parametrize("path", COMPARED)
-def test_every_option_of_smerl_and_dvd_changes_every_member(path, tmp_path):
+def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_path):
     method, _, name = path.partition(".")
     needed = (NEEDED[path],) if path in NEEDED else ()
-    wishes: dict[str, Any] = {"method": method, "iterations": 3}
-    tiny.train(tmp_path / "usual", *needed, **wishes)
+    wishes: dict[str, Any] = {"method": method}
     if name == "alpha":
         tiny.train(tmp_path / "run", **wishes, alpha=COMPARED[path])
     else:
         tiny.train(tmp_path / "run", *needed, f"{path}={COMPARED[path]}", **wishes)
-    usual, changed = digests(tmp_path / "usual"), digests(tmp_path / "run")
+    usual, changed = together(method, *needed), digests(tmp_path / "run")
     assert all(usual[member] != changed[member] for member in usual)
 
 

@@ -127,7 +127,7 @@ def _check(extension: Extension, config: RunConfig) -> None:
     if extension.until_novelty is not None and config.method != "dir":
         problems.append(f"until_novelty needs the models of dir; this run was trained with {config.method}.")
     if extension.max_hours is not None and config.method != "dir":
-        problems.append(f"max_hours acts between members; those of {config.method} train together.")
+        problems.append(f"max_hours acts between members; those of {config.method} train all at once.")
     if config.method in COMPARING and extension.members == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if config.method == "pg":

@@ -14,7 +14,7 @@ from polygait.population.trees import flatten_tree
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-MEMBERS, ITERATIONS = 3, 3
+MEMBERS, ITERATIONS = 3, 2
 
 
 class Draws:
@@ -57,7 +57,7 @@ def test_a_cohort_of_three_is_three_members_trained_alone(tmp_path, monkeypatch)
         cohort = tiny.train(tmp_path / "cohort", method="multi", members=MEMBERS, iterations=ITERATIONS)
     with monkeypatch.context() as patch:
         alone = Draws(patch)
-        tiny.train(tmp_path / "alone", method="multi", members=1, iterations=ITERATIONS)
+        singles = tiny.train(tmp_path / "alone", method="multi", members=1, iterations=ITERATIONS)
         for _ in range(MEMBERS - 1):
             singles = pg.extend(tmp_path / "alone", pg.Extension(1))
 
@@ -78,6 +78,6 @@ def test_a_cohort_of_three_is_three_members_trained_alone(tmp_path, monkeypatch)
         theirs = flatten_tree(other.brain)
         for name, array in flatten_tree(one.brain).items():
             np.testing.assert_allclose(array, theirs[name], rtol=1e-5, atol=1e-6, err_msg=name)
-        assert one.summary == pytest.approx(other.summary, rel=1e-5)
+        assert one.summary == pytest.approx(other.summary, rel=1e-5, nan_ok=True)
     starts = {array.tobytes() for array in together.states}
     assert len(starts) == len({array.tobytes() for array in together.weights}) == MEMBERS

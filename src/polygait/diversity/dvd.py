@@ -44,8 +44,8 @@ class Dvd(Method):
         return np.zeros((setting.num_members, 0))
 
     def bonus(self, state: Any, rollout: Rollout) -> Bonus:
-        value = np.empty(rollout.reward.shape)
-        for member in range(value.shape[1]):
+        value = np.empty_like(rollout.reward)
+        for member in range(len(state)):
             means = _everyones_means(rollout, member)
             own, others = means[member], np.delete(means, member, axis=0)
             action = np.clip(rollout.action[:, member], -1.0, 1.0).reshape(own.shape)

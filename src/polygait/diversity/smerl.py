@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -65,7 +65,7 @@ class Smerl(Method):
 
     def begin(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> SmerlState:
         widths = (self.state_size, *self.config.hidden, setting.num_members)
-        network = Mlp(named_key(keys[0], "discriminator"), widths, "relu")
+        network: Any = Mlp(named_key(keys[0], "discriminator"), widths, "relu")
         return SmerlState(
             network=network,
             optimizer=_optimizer(self.config).init(network),
