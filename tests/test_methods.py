@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import polygait as pg
-from polygait.episodes import Job, run_episodes
 from polygait.population.store import RunFolder
 from polygait.presets import METHODS
 
@@ -35,8 +34,10 @@ def test_every_method_trains_hopper_and_meets_damage(method, tmp_path):
 
 
 def adapt_and_evaluate(population: pg.Population) -> None:
-    """What a user does next: the place of pg.adapt(…, "broken-leg") and pg.evaluate(…, suite="damage")."""
-    brains = population.brains
-    jobs = [Job(member, "broken-leg", seed) for member in range(len(population)) for seed in range(3)]
-    outcome = run_episodes(brains.policy, brains.moments, population.make_task, jobs)
-    assert np.isfinite(outcome.total_reward).all() and (outcome.length > 0).all()
+    """What a user does next."""
+    result = pg.adapt(population, "broken-leg", episodes=5, held_out=5)
+    assert result.returns.shape == (len(population), 5) and np.isfinite(result.held_out_return)
+    raced = pg.adapt(population, "broken-leg", selector="racing")
+    assert raced.episodes_used <= 4 * len(population)
+    frame = pg.evaluate(population, suite="damage", episodes=3)
+    assert frame.height == 4 * len(population) and frame["mean_return"].is_finite().all()
