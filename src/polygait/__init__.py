@@ -16,9 +16,11 @@ from polygait import _gymnasium
 
 if TYPE_CHECKING:
     from polygait.adaptation import Adaptation, adapt
+    from polygait.behaviour import contact_pattern, contact_shares, diversity_score
     from polygait.config import TrainConfig
     from polygait.errors import UserError
     from polygait.evaluation import evaluate
+    from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
     from polygait.runs import Extension, extend, resume, train
     from polygait.tasks.registry import make_task
@@ -41,12 +43,17 @@ __all__ = [
     "UserError",
     "Variation",
     "adapt",
+    "conditional_information",
+    "contact_pattern",
+    "contact_shares",
+    "diversity_score",
     "evaluate",
     "extend",
     "load",
     "make_task",
     "resume",
     "train",
+    "variance_shares",
 ]
 
 _HOMES = {
@@ -62,12 +69,17 @@ _HOMES = {
     "UserError": "polygait.errors",
     "Variation": "polygait.variations",
     "adapt": "polygait.adaptation",
+    "conditional_information": "polygait.information",
+    "contact_pattern": "polygait.behaviour",
+    "contact_shares": "polygait.behaviour",
+    "diversity_score": "polygait.behaviour",
     "evaluate": "polygait.evaluation",
     "extend": "polygait.runs",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
     "resume": "polygait.runs",
     "train": "polygait.runs",
+    "variance_shares": "polygait.information",
 }
 
 

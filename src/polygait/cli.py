@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro.conf
 
-from polygait.console import print_adaptation, print_evaluation, print_members, print_task, print_tasks
+from polygait.console import (
+    print_adaptation,
+    print_behaviour,
+    print_evaluation,
+    print_members,
+    print_task,
+    print_tasks,
+)
 from polygait.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -252,6 +259,52 @@ def evaluate(
         print_evaluation(frame)
 
 
+def behaviour(
+    run: RunPath,
+    /,
+    *,
+    states: int = 2000,
+    episodes: int = 20,
+    transitions: int = 20_000,
+    seed: int = 0,
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """How members differ: their actions, their feet, the parts of the state, and whether the filter ruled it.
+
+    Example: polygait behaviour runs/walker
+
+    Args:
+        run: The run folder.
+        states: Random states on which members' actions are compared.
+        episodes: Episodes per member in which feet are watched.
+        transitions: Steps per member, at least, from which variance and information are estimated.
+        seed: All randomness follows from it.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        json: Print for a program to read.
+
+    """
+    from polygait.behaviour import measure_behaviour
+    from polygait.population.population import load
+    from polygait.population.strict_json import to_plain
+    from polygait.progress import Counter, finish
+
+    population = load(run)
+    wishes = {
+        "states": states,
+        "episodes": episodes,
+        "transitions": transitions,
+        "seed": seed,
+        "threads": threads,
+    }
+    result = measure_behaviour(population, Counter, **wishes)
+    finish()
+    if json:
+        print(json_module.dumps(to_plain(result.to_json()), indent=2))
+    else:
+        print_behaviour(result, population)
+
+
 VERBS: dict[str, Callable[..., None]] = {
     "tasks": tasks,
     "train": train,
@@ -259,6 +312,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "extend": extend,
     "adapt": adapt,
     "evaluate": evaluate,
+    "behaviour": behaviour,
 }
 
 

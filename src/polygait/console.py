@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polygait.adaptation import Adaptation, Interval
+    from polygait.behaviour import Behaviour, ContactShares
     from polygait.population.population import Population
 
 
@@ -79,6 +80,65 @@ def print_evaluation(frame: pl.DataFrame) -> None:
         rows.append((name, *values, f"{flagged} diverged" if flagged else ""))
     columns = ("condition", *(f"member {one}" for one in members), "")
     print_table(console(), "Mean return, the best member of each condition marked", columns, rows)
+
+
+def print_behaviour(result: Behaviour, population: Population) -> None:
+    """How differently members act, which feet carry them, and where in the state they differ."""
+    screen = console()
+    for form, score in result.score.items():
+        screen.print(f"Diversity score ({form}): [bold]{score:.3f}[/], at most {result.ceiling[form]:.3f}")
+    screen.print()
+    if result.contacts is not None:
+        _print_contacts(screen, result.contacts, result.config.episodes)
+    if not result.information:
+        screen.print("With one member there is nobody to differ from.")
+        return
+    layout = population.layout
+    coarse = dict.fromkeys(name.split(".")[0] for name in layout.names)
+    parts = [
+        part
+        for top in coarse
+        for part in dict.fromkeys((top, *(group for group in layout.groups if group.startswith(f"{top}."))))
+    ]
+    rows = [(part, _share(result.variance[part]), _verdict(result.removed[part])) for part in parts]
+    title = "Variance between members, of all variance (single numbers: --json)"
+    print_table(screen, title, ("state part", "share", "the filter"), rows)
+    told = {"identity": "the whole state", "own": "the run's filter", "nothing": "nothing"}
+    rows = [
+        (
+            told[name],
+            f"{one.value:.3f} ± {one.standard_error:.3f}",
+            f"{one.without:.3f}",
+            f"{one.with_action:.3f}",
+        )
+        for name, one in result.information.items()
+    ]
+    title = f"Information about the member z in nats, at most {math.log(len(population)):.3f}"
+    print_table(screen, title, ("f keeps", "I(a; z | f, f′)", "H(z | f, f′)", "H(z | a, f, f′)"), rows)
+
+
+def _print_contacts(screen: Console, contacts: ContactShares, episodes: int) -> None:
+    shares = [*(contacts.down[:, :, place] for place in range(len(contacts.feet))), contacts.none_down]
+    columns = ["member", *contacts.feet, "none"]
+    if len(contacts.feet) > 1:
+        shares.append(contacts.all_down)
+        columns.append("all")
+    rows = [
+        (
+            str(member),
+            *(f"{100 * one[member].mean():.0f} ± {100 * one[member].std():.0f} %" for one in shares),
+        )
+        for member in range(len(contacts.down))
+    ]
+    print_table(screen, f"Time with feet on the ground, {episodes} episodes each", tuple(columns), rows)
+
+
+def _share(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:3.0f} %  {'█' * round(20 * value)}"
+
+
+def _verdict(removed: float) -> str:
+    return {0.0: "kept", 1.0: "[yellow]removed[/]"}.get(removed, f"removed {100 * removed:.0f} %")
 
 
 def _between(interval: Interval) -> str:
