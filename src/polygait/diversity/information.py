@@ -10,10 +10,8 @@ training; what one must not see is zero for it.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -32,6 +30,14 @@ from polygait.tasks.state import StateFilter
 
 PARTS = ("training", "training", "training", "validation", "held_out", "held_out")
 """What a member's episodes are for, one after another, and again from the first."""
+HIDDEN = (128, 128)
+"""Widths of a classifier's hidden layers."""
+EPOCHS = 20
+"""How many times each transition is used; the step size falls to zero over them."""
+LEARNING_RATE = 3e-3
+WEIGHT_DECAY = 1e-2
+"""Decoupled, against learning episodes by heart."""
+MINIBATCH_SIZE = 256
 
 
 class Transitions(NamedTuple):
@@ -67,22 +73,6 @@ class Information(NamedTuple):
     """H(z | a, f, f′)."""
 
 
-@dataclass(frozen=True)
-class Fitting:
-    """How a classifier learns."""
-
-    hidden: tuple[int, ...] = (128, 128)
-    """Widths of its hidden layers."""
-    epochs: int = 20
-    """How many times each transition is used; the step size falls to zero over them."""
-    learning_rate: float = 1e-3
-    """First step size of Adam."""
-    weight_decay: float = 1e-3
-    """Adam's decoupled weight decay, against learning episodes by heart."""
-    minibatch_size: int = 256
-    """Transitions in one gradient step; fewer where there are fewer."""
-
-
 def split_by_episode(transitions: Transitions, seed: int = 0) -> Split:
     """Share out whole episodes, and thin out members that have more than others.
 
@@ -104,12 +94,10 @@ def split_by_episode(transitions: Transitions, seed: int = 0) -> Split:
 def estimate_information(
     split: Split,
     filters: Mapping[str, StateFilter],
-    fitting: Fitting | None = None,
     seed: int = 0,
     report: Count = silent,
 ) -> dict[str, Information]:
     """The information under each filter, estimated from the same transitions."""
-    fitting = fitting or Fitting()
     parts = _Inputs.of(split)
     state_size = split.training.state.shape[1]
     views = {
@@ -120,12 +108,19 @@ def estimate_information(
     log_probability: dict[tuple[bool, ...], np.ndarray] = {}
     for number, view in enumerate(distinct):
         report(number, len(distinct))
-        log_probability[view] = _held_out_log_probability(parts, view, fitting, seed)
+        log_probability[view] = _held_out_log_probability(parts, view, seed)
     report(len(distinct), len(distinct))
     return {
         name: _information(split.held_out, *(log_probability[view] for view in pair))
         for name, pair in views.items()
     }
+
+
+class _Examples(NamedTuple):
+    """What a classifier sees, and whom it shall name."""
+
+    inputs: Float[Array, "sample input"]
+    member: Int[Array, " sample"]
 
 
 class _Inputs(NamedTuple):
@@ -167,24 +162,24 @@ def _view(
 
 
 def _held_out_log_probability(
-    parts: _Inputs, view: tuple[bool, ...], fitting: Fitting, seed: int
+    parts: _Inputs, view: tuple[bool, ...], seed: int
 ) -> Float[np.ndarray, " sample"]:
     """The log-probability of the true member, by a classifier fitted to the training part."""
     if not any(view):  # it can only know that all members are equally frequent
         return np.full(len(parts.held_out), -math.log(parts.num_members))
     seen = np.array(view, dtype=np.float32)
     training, validation, held_out = (
-        (jnp.asarray(inputs * seen), jnp.asarray(labels.member, jnp.int32))
+        _Examples(jnp.asarray(inputs * seen), jnp.asarray(labels.member, jnp.int32))
         for inputs, labels in zip(parts[:3], parts.labels, strict=True)
     )
     key = named_key(jax.random.key(seed), "classifier")
-    network = Mlp(key, (parts.width, *fitting.hidden, parts.num_members), "relu")
-    minibatch_size = min(fitting.minibatch_size, len(parts.training))
+    network = Mlp(key, (parts.width, *HIDDEN, parts.num_members), "relu")
+    minibatch_size = min(MINIBATCH_SIZE, len(parts.training))
     order_seed = order_seeds(key[None], "order", 0)[0]
-    order = sample_order(order_seed, len(parts.training), fitting.epochs, minibatch_size)
-    steps = len(order) // fitting.epochs
-    order = order[: steps * fitting.epochs].reshape(fitting.epochs, steps, minibatch_size)
-    fitted = _fit(_undecided(network), training, validation, order, fitting)
+    order = sample_order(order_seed, len(parts.training), EPOCHS, minibatch_size)
+    steps = len(order) // EPOCHS
+    order = order[: steps * EPOCHS].reshape(EPOCHS, steps, minibatch_size)
+    fitted = _fit(_undecided(network), training, validation, order)
     return np.asarray(_log_probability(fitted, held_out), dtype=np.float64)
 
 
@@ -193,29 +188,25 @@ def _undecided(network: Mlp) -> Mlp:
     return eqx.tree_at(lambda one: one.weights[-1], network, jnp.zeros_like(network.weights[-1]))
 
 
-Examples = tuple[Float[Array, "sample input"], Int[Array, " sample"]]
-
-
-@functools.partial(jax.jit, static_argnames="fitting")
+@jax.jit
 def _fit(
     network: Mlp,
-    training: Examples,
-    validation: Examples,
+    training: _Examples,
+    validation: _Examples,
     order: Int[Array, "epoch step minibatch"],
-    fitting: Fitting,
 ) -> Mlp:
     """Maximum likelihood; of all epochs, and of the first weights, those that validate best."""
     descend = optax.adamw(
-        optax.linear_schedule(fitting.learning_rate, 0.0, order.shape[0] * order.shape[1]),
-        weight_decay=fitting.weight_decay,
+        optax.linear_schedule(LEARNING_RATE, 0.0, order.shape[0] * order.shape[1]),
+        weight_decay=WEIGHT_DECAY,
     )
 
-    def loss(network: Mlp, examples: Examples) -> Float[Array, ""]:
+    def loss(network: Mlp, examples: _Examples) -> Float[Array, ""]:
         return -_log_probability(network, examples).mean()
 
     def step(carry: tuple, ids: Int[Array, " minibatch"]) -> tuple[tuple, None]:
         network, state = carry
-        gradient = jax.grad(loss)(network, tuple(array[ids] for array in training))
+        gradient = jax.grad(loss)(network, _Examples(*(array[ids] for array in training)))
         change, state = descend.update(gradient, state, network)
         return (eqx.apply_updates(network, change), state), None
 
@@ -233,10 +224,10 @@ def _fit(
 
 
 @jax.jit
-def _log_probability(network: Mlp, examples: Examples) -> Float[Array, " sample"]:
+def _log_probability(network: Mlp, examples: _Examples) -> Float[Array, " sample"]:
     """That of the true member: log q(z | inputs)."""
-    inputs, member = examples
-    return jnp.take_along_axis(jax.nn.log_softmax(network(inputs)), member[:, None], axis=1)[:, 0]
+    odds = jax.nn.log_softmax(network(examples.inputs))
+    return jnp.take_along_axis(odds, examples.member[:, None], axis=1)[:, 0]
 
 
 def _information(
