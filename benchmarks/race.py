@@ -1,8 +1,8 @@
-"""What a race on a budget loses against trying everything, in shares of the span between best and worst member.
+"""What a race on a budget loses against trying everything, in shares of the span from worst to best member.
 
-Every member plays many episodes under each damage: some make a pool of trials, 100 more are held out and say what
-each member is worth. Races and exhaustive choices are then drawn from the pool many times; a draw is a
-resampling of episodes, so no physics is run twice.
+Every member plays many episodes under each damage: some make a pool of trials, 100 more are held out and
+say what each member is worth. Races and exhaustive choices are then drawn from the pool many times; a draw
+is a resampling of episodes, so no physics is run twice.
 """
 
 import argparse
