@@ -1,7 +1,10 @@
 """What members do: scores from the population's own actions, feet against a plain loop, and the verb."""
 
+import dataclasses
 import json
 import math
+import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +12,25 @@ import numpy as np
 import pytest
 
 import polygait as pg
+from polygait import cli
 from polygait.behaviour import contact_shares, mean_actions, measure_behaviour, random_states
 from polygait.episodes import episode_seeds
 from polygait.errors import UserError
-from tests import tiny
 
 WALKER = Path(__file__).parent / "data" / "walker-dir"
 
 
+def two_walkers(limit: int = 60) -> pg.Population:
+    """Two trained members, in short episodes."""
+    population = pg.load(WALKER)
+    del population.members[2:]
+    population.config = dataclasses.replace(population.config, task_options={"max_episode_steps": limit})
+    return population
+
+
 @pytest.fixture(scope="module")
-def population(tmp_path_factory):
-    out = tmp_path_factory.mktemp("behaviour") / "walker"
-    return tiny.train(out, task="walker", method="multi", members=2, iterations=1)
+def population():
+    return two_walkers()
 
 
 def plain_pattern(population: pg.Population, member: int, seed: int, variation: str | None) -> np.ndarray:
@@ -64,9 +74,9 @@ def test_random_states_are_those_of_whole_episodes_one_after_another(population)
     assert not np.array_equal(random_states(population, 20, seed=3), states[:20])
 
 
-def test_a_repeated_member_makes_the_score_minus_infinity(population):
-    twins = pg.load(population.path)
-    twins.members.append(twins.members[0])
+def test_a_repeated_member_makes_the_score_minus_infinity():
+    twins = two_walkers()
+    twins.members.append(pg.load(WALKER).members[0])
     assert pg.diversity_score(twins, states=20) == -math.inf
     assert pg.diversity_score(twins, states=20, form="rbf") == -math.inf
 
@@ -145,45 +155,50 @@ def test_bad_wishes_are_explained(population, ask, words):
         ask(population)
 
 
-@pytest.fixture(scope="module")
-def footless(tmp_path_factory):
-    out = tmp_path_factory.mktemp("behaviour") / "pendulum"
-    return tiny.train(out, task="gym:InvertedPendulum-v5", method="pg", members=1, iterations=1)
-
-
-def test_without_feet_or_company_the_rest_is_still_told(footless):
+def test_without_feet_or_company_the_rest_is_still_told(tmp_path, monkeypatch):
+    footless = two_walkers()
+    footless.path = tmp_path
+    del footless.members[1]
+    monkeypatch.setattr("polygait.tasks.walker.Walker.feet", {})
     for ask in (pg.contact_pattern, pg.contact_shares):
         with pytest.raises(UserError, match="names no feet"):
             ask(footless)
     result = measure_behaviour(footless, states=40)
     assert result.contacts is None and not result.information and not result.variance
-    assert result.score["paper"] == pytest.approx(math.log(20)) == result.ceiling["paper"]
+    assert result.score["paper"] == pytest.approx(math.log(20 * 6)) == result.ceiling["paper"]
     assert result.score["rbf"] == 0
 
 
-def test_the_command_line_tells_and_keeps_everything(population, tmp_path):
-    wishes = {"states": 25, "episodes": 2, "transitions": 200, "seed": 5, "threads": 1}
+def test_the_command_line_tells_and_keeps_everything(tmp_path, monkeypatch, capsys):
+    run = tmp_path / "walker"
+    shutil.copytree(WALKER, run)
+    monkeypatch.setattr("polygait.tasks.walker.Walker.max_episode_steps", 12)
+    monkeypatch.setattr("polygait.information.LEAST_EPISODES", 12)
+    monkeypatch.setattr("polygait.diversity.information.EPOCHS", 2)
+    wishes = {"states": 25, "episodes": 2, "transitions": 100, "seed": 5, "threads": 1}
     told: list[str] = []
 
     def report(noun: str) -> Any:
         told.append(noun)
         return lambda done, total: None
 
-    expected = measure_behaviour(population, report, **wishes)
+    expected = measure_behaviour(pg.load(run), report, **wishes)
     assert told == ["episodes on foot", "transitions", "classifiers"]
-    kept = json.loads((population.path / "behaviour" / "seed=5.json").read_text())
+    kept = json.loads((run / "behaviour" / "seed=5.json").read_text())
     assert kept["diversity_score"]["paper"] == expected.score["paper"]
-    terminal = tiny.Terminal(tmp_path / "cache")
-    options = [word for name, value in wishes.items() for word in (f"--{name}", value)]
-    try:
-        answer = terminal.run("behaviour", population.path, *options, "--json")
-        assert json.loads(answer.stdout) == kept, answer.stderr
-        shown = terminal.run("behaviour", population.path, *options)
-        for word in ("Diversity score (paper)", "right", "left", "removed", "the run's filter", "±"):
-            assert word in shown.stdout, shown.stderr
-    finally:
-        terminal.close()
     removed = kept["removed_by_filter"]
     assert removed["right_leg"] == 1 and removed["left_leg"] == 0 == removed["torso.velocity.x"]
     assert set(kept["information"]) == {"identity", "own", "nothing"}
-    assert set(kept["variance_between_members"]) == set(population.layout.parts)
+    assert set(kept["variance_between_members"]) == set(pg.load(run).layout.parts)
+
+    def answer(*flags: str) -> str:
+        options = [word for name, value in wishes.items() for word in (f"--{name}", str(value))]
+        monkeypatch.setattr("sys.argv", ["polygait", "behaviour", str(run), *options, *flags])
+        monkeypatch.setattr("warnings.showwarning", warnings.showwarning)  # put back after the test
+        cli.main()
+        return capsys.readouterr().out
+
+    assert json.loads(answer("--json")) == kept
+    shown = answer()
+    for word in ("Diversity score (paper)", "right", "left", "removed", "the run's filter", "±"):
+        assert word in shown

@@ -1,6 +1,8 @@
 """Information and variance over a population's own experience."""
 
+import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +15,29 @@ from polygait.information import LEAST_EPISODES, gather_experience, information_
 from polygait.learning import NumpyPolicy
 from polygait.learning.acting import ALONE
 from polygait.population.population import cohort_brain
-from tests import tiny
 
-FEW = 400
+WALKER = Path(__file__).parent / "data" / "walker-dir"
+FEW = 600
+
+
+def two_walkers() -> pg.Population:
+    """Two trained members, in short episodes."""
+    population = pg.load(WALKER)
+    del population.members[2:]
+    population.config = dataclasses.replace(population.config, task_options={"max_episode_steps": 15})
+    return population
+
+
+@pytest.fixture(autouse=True)
+def small_classifiers(monkeypatch):
+    """What they find is looked at elsewhere."""
+    monkeypatch.setattr("polygait.diversity.information.HIDDEN", (16,))
+    monkeypatch.setattr("polygait.diversity.information.EPOCHS", 4)
 
 
 @pytest.fixture(scope="module")
-def population(tmp_path_factory):
-    out = tmp_path_factory.mktemp("information") / "hopper"
-    return tiny.train(out, method="multi", members=2, iterations=1)
+def population():
+    return two_walkers()
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +99,9 @@ def test_information_under_the_standard_filters(population, experience):
     assert list(pg.conditional_information(population, only, FEW)) == ["height"]
 
 
-def test_copies_of_one_member_share_everything(population):
+def test_copies_of_one_member_share_everything():
     """The same brain twice: nothing to tell, and no variance between the two beyond chance."""
-    twins = pg.load(population.path)
+    twins = two_walkers()
     twins.members[1] = twins.members[0]
     together = gather_experience(twins, FEW)
     for share in shares_in(together, twins).values():
@@ -101,25 +117,25 @@ def test_shares_of_parts_are_means_over_their_numbers(population, experience):
     for part, places in layout.parts.items():
         mean = np.mean([shares[layout.names[place]] for place in places])
         assert shares[part] == pytest.approx(mean) and 0 <= shares[part] <= 1
-    number = layout.names.index("leg.position.foot")
+    number = layout.names.index("left_leg.position.foot")
     means = [experience.state[experience.member == one, number].mean(dtype=float) for one in (0, 1)]
     spreads = [experience.state[experience.member == one, number].var(dtype=float) for one in (0, 1)]
     expected = np.var(means) / (np.var(means) + np.mean(spreads))
-    assert shares["leg.position.foot"] == pytest.approx(expected)
+    assert shares["left_leg.position.foot"] == pytest.approx(expected)
 
 
 def test_a_number_that_never_varies_is_left_out(population, experience):
     dull = experience._replace(state=experience.state.copy())
-    leg = population.layout.parts["leg.position"]
+    leg = population.layout.parts["left_leg.position"]
     dull.state[:, leg[0]] = 4.0
     shares = shares_in(dull, population)
     assert math.isnan(shares[population.layout.names[leg[0]]])
     rest = [shares[population.layout.names[place]] for place in leg[1:]]
-    assert shares["leg.position"] == pytest.approx(np.mean(rest))
+    assert shares["left_leg.position"] == pytest.approx(np.mean(rest))
 
 
-def test_one_member_has_nobody_to_differ_from(population):
-    alone = pg.load(population.path)
+def test_one_member_has_nobody_to_differ_from():
+    alone = two_walkers()
     del alone.members[1]
     for measure in (pg.conditional_information, pg.variance_shares):
         with pytest.raises(UserError, match="one member"):

@@ -106,8 +106,9 @@ def gather_experience(
         len(population), max(LEAST_EPISODES, math.ceil(transitions / make(1).max_episode_steps))
     )
     while further.any():
+        begun = record.episodes.tolist()
         places = [
-            (member, record.episodes[member] + number)
+            (member, begun[member] + number)
             for member, count in enumerate(further.tolist())
             for number in range(count)
         ]
