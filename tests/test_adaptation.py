@@ -154,7 +154,7 @@ class Table(Trials):
 def test_a_race_halves_and_spends_its_budget_on_the_best():
     table = Table([[1], [4], [2], [3]])
     assert race(table, np.ones(4), budget=16).best == 1
-    assert np.isfinite(table.returns).sum(axis=1).tolist() == [1, 7, 1, 7]  # 4, then two racers share 12
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [2, 6, 2, 6]  # 8, then two racers share 8
 
 
 def test_one_member_wins_at_once():
@@ -171,7 +171,7 @@ def test_who_falls_too_often_is_tried_no_more():
 
 def test_when_all_fall_the_best_of_them_is_still_named():
     choice = race(Table([[-3], [-1], [-2]]), np.ones(3), budget=30, max_falls=2)
-    assert choice.stopped == (1, 2) and choice.best == 1  # member 0 was out before its second fall
+    assert choice.stopped == (0, 1, 2) and choice.best == 1
 
 
 @settings(deadline=None, max_examples=60)
@@ -193,16 +193,26 @@ def test_a_race_keeps_its_promises(table, extra, max_falls):
             assert choice.best not in choice.stopped
 
 
-def test_the_prior_counts_half_a_trial():
-    """Nominal 100 and 300, first trials 50 and 50: the change costs 75 %, so the prior says 25 and 75."""
-    found = expected_returns(np.array([[50.0], [50.0]]), np.array([100.0, 300.0]))
-    np.testing.assert_allclose(found, [(50 + 0.5 * 25) / 1.5, (50 + 0.5 * 75) / 1.5])
+def test_the_prior_counts_as_much_as_trials_scatter_and_as_little_as_it_errs():
+    """Nominal 100 and 300; trials 40, 60 and 50, 50: the change costs 75 %, so the prior says 25 and 75.
+
+    Scatter (10² + 10²)/2 = 100, error (25² + 25²)/2 = 625: the prior counts 0.16 trials.
+    """
+    found = expected_returns(np.array([[40.0, 60.0], [50.0, 50.0]]), np.array([100.0, 300.0]))
+    np.testing.assert_allclose(found, [(100 + 0.16 * 25) / 2.16, (100 + 0.16 * 75) / 2.16])
+
+
+def test_the_prior_never_counts_more_than_half_a_trial():
+    found = expected_returns(np.array([[0.0, 100.0], [0.0, 100.0]]), np.array([90.0, 110.0]))
+    np.testing.assert_allclose(found, [(100 + 0.5 * 45) / 2.5, (100 + 0.5 * 55) / 2.5])
 
 
 def test_without_a_sensible_prior_the_trials_decide():
     returns = np.array([[-1.0, -3.0], [4.0, math.nan]])
     np.testing.assert_array_equal(expected_returns(returns, np.array([-5.0, 1.0])), [-2, 4])
     np.testing.assert_array_equal(expected_returns(returns, np.zeros(2)), [-2, 4])
+    single = np.array([[3.0], [2.0]])  # nothing tells how much chance there is
+    np.testing.assert_array_equal(expected_returns(single, np.array([1.0, 9.0])), [3, 2])
 
 
 def test_exhaustive_takes_the_first_of_equals():

@@ -27,8 +27,8 @@ from polygait.variations import Edit, Variation
 EPISODES = 20
 """Per member in the paper's protocol."""
 TRIALS_PER_MEMBER = 4
-PRIOR_TRIALS = 0.5
-"""What a member's nominal return counts for in a race, in trials."""
+MOST_PRIOR = 0.5
+"""What a member's nominal return counts for in a race at most, in trials."""
 _TRIALS, _HELD_OUT = 0, 1  # what episode seeds are for
 
 
@@ -228,8 +228,9 @@ def race(
     stopped: list[int] = []
     used = 0
     rounds = max(1, math.ceil(math.log2(len(racers))))
+    first = 2 if budget >= 4 * len(racers) else 1  # a second trial shows how much chance there is
     for number in range(rounds):
-        waves = (budget - used) // (len(racers) * (rounds - number)) if number else 0
+        waves = (budget - used) // (len(racers) * (rounds - number)) if number else first
         for _ in range(max(1, waves)):
             if not racers or used + len(racers) > budget:
                 break
@@ -244,17 +245,25 @@ def race(
         order = np.argsort(-expected_returns(trials.returns, nominal)[racers], kind="stable")
         racers = [racers[place] for place in order[: math.ceil(len(racers) / 2)]]
     expected = expected_returns(trials.returns, nominal)
-    finalists = racers or range(len(nominal))
+    upright = [one for one in range(len(nominal)) if one not in stopped]
+    finalists = racers or upright or range(len(nominal))
     return Choice(max(finalists, key=lambda one: expected[one]), tuple(sorted(stopped)))
 
 
 def expected_returns(returns: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     """What each member's trials and its nominal return lead one to expect here.
 
-    The prior: the change costs every member the same share of its nominal return.
+    The prior: the change costs every member the same share of its nominal return. It counts σ²/τ² trials:
+    σ is how much a member's trials scatter, τ how wrong the prior proves to be.
     """
     tried = np.isfinite(returns)
     count, total = tried.sum(axis=1), np.where(tried, returns, 0.0).sum(axis=1)
-    share = (total / count).mean() / nominal.mean() if nominal.mean() else 0.0
-    weight = PRIOR_TRIALS if share > 0 else 0.0
+    mean = total / count
+    share = mean.mean() / nominal.mean() if nominal.mean() else 0.0
+    error = np.square(mean - share * nominal).mean()
+    repeats = (count - 1).sum()
+    if share <= 0 or error == 0 or repeats == 0:
+        return mean
+    scatter = np.where(tried, np.square(returns - mean[:, None]), 0.0).sum() / repeats
+    weight = min(MOST_PRIOR, scatter / error)
     return (total + weight * share * nominal) / (count + weight)
