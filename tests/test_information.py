@@ -91,9 +91,9 @@ def test_progress_ends_where_it_should(population):
 def test_information_under_the_standard_filters(population, experience):
     found = pg.conditional_information(population, transitions=FEW, seed=3)
     assert list(found) == ["identity", "own", "nothing"]
-    assert found["nothing"].without == pytest.approx(math.log(2))
+    assert found["nothing"].entropy_without == pytest.approx(math.log(2))
     for one in found.values():
-        assert one.value <= min(one.without, math.log(2)) and one.standard_error > 0
+        assert one.value <= min(one.entropy_without, math.log(2)) and one.standard_error > 0
     assert found == information_in(experience, information.standard_filters(population), seed=3)
     only = {"height": pg.StateFilter.keep(population.layout, ["torso.position"])}
     assert list(pg.conditional_information(population, only, FEW)) == ["height"]

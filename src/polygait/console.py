@@ -108,8 +108,8 @@ def print_behaviour(result: Behaviour, population: Population) -> None:
         (
             told[name],
             f"{one.value:.3f} ± {one.standard_error:.3f}",
-            f"{one.without:.3f}",
-            f"{one.with_action:.3f}",
+            f"{one.entropy_without:.3f}",
+            f"{one.entropy_with:.3f}",
         )
         for name, one in result.information.items()
     ]

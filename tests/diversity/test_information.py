@@ -77,11 +77,11 @@ def test_what_an_action_tells_is_what_integration_says(means):
     for name, expected in truth.items():
         one = found[name]
         assert one.value == pytest.approx(expected, abs=0.01 + 3 * one.standard_error), name
-        assert one.value == pytest.approx(one.without - one.with_action)
+        assert one.value == pytest.approx(one.entropy_without - one.entropy_with)
         assert one.value <= math.log(len(means))
         assert 0 < one.standard_error < 0.02
-    assert found["nothing"].without == pytest.approx(math.log(len(means)))
-    assert found["everything"].without == pytest.approx(math.log(len(means)) - blurred, abs=0.03)
+    assert found["nothing"].entropy_without == pytest.approx(math.log(len(means)))
+    assert found["everything"].entropy_without == pytest.approx(math.log(len(means)) - blurred, abs=0.03)
 
 
 def test_states_that_reveal_the_action_leave_it_nothing_to_tell():
@@ -93,7 +93,7 @@ def test_states_that_reveal_the_action_leave_it_nothing_to_tell():
 def test_members_that_act_alike_cannot_be_told_apart():
     for one in estimate(toy([0.3, 0.3], 0.5), {"everything": EVERYTHING, "nothing": NOTHING}).values():
         assert abs(one.value) < 0.01
-        assert one.without == pytest.approx(math.log(2), abs=0.01)
+        assert one.entropy_without == pytest.approx(math.log(2), abs=0.01)
 
 
 def test_little_experience_is_not_learnt_by_heart():
@@ -103,7 +103,7 @@ def test_little_experience_is_not_learnt_by_heart():
     few = toy([0.3, 0.3], 0.5, episodes=6)
     state, next_state = chance.normal(size=(2, len(few.state), 40))
     found = estimate(few._replace(state=state, next_state=next_state), {"all": StateFilter.identity(layout)})
-    assert abs(found["all"].value) < 0.05 and found["all"].without < math.log(2) + 0.05
+    assert abs(found["all"].value) < 0.05 and found["all"].entropy_without < math.log(2) + 0.05
 
 
 def test_certain_members_reach_the_ceiling():
@@ -135,7 +135,7 @@ def test_the_standard_error_counts_episodes_not_steps():
     assert found.value == pytest.approx(0.75)
     # The variance of the mean of {0, 1} is 1/4, of {0, 2} is 1; their average has (1/4 + 1)/4.
     assert found.standard_error == pytest.approx(math.sqrt(1.25 / 4))
-    assert (found.without, found.with_action) == pytest.approx((2.0, 1.25))
+    assert (found.entropy_without, found.entropy_with) == pytest.approx((2.0, 1.25))
 
 
 def test_episodes_are_shared_out_whole_and_members_equally():

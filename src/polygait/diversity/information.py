@@ -23,7 +23,6 @@ from jaxtyping import Array, Float, Float32, Int
 
 from polygait.learning.keys import named_key
 from polygait.learning.networks import Mlp
-from polygait.learning.normalizer import SMALLEST_VARIANCE
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.progress import Count, silent
 from polygait.tasks.state import StateFilter
@@ -38,6 +37,8 @@ LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 1e-2
 """Decoupled, against learning episodes by heart."""
 MINIBATCH_SIZE = 256
+_CONSTANT = 1e-12
+"""A variance below this is rounding; changes between neighbouring states may be small and still tell."""
 
 
 class Transitions(NamedTuple):
@@ -61,16 +62,16 @@ class Split(NamedTuple):
 
 
 class Information(NamedTuple):
-    """An estimate in nats. It may fall a little below 0; it can exceed neither `without` nor ln(members)."""
+    """An estimate in nats. It may fall a little below 0; it can exceed neither H(z | f, f′) nor ln(members)."""
 
     value: float
     """I(a; z | f, f′)."""
     standard_error: float
     """Over held-out episodes; it does not know how well the classifiers were fitted."""
-    without: float
+    entropy_without: float
     """H(z | f, f′): what is still to be known of the member when both filtered states are."""
-    with_action: float
-    """H(z | a, f, f′)."""
+    entropy_with: float
+    """H(z | a, f, f′): the same when the action is known too."""
 
 
 def split_by_episode(transitions: Transitions, seed: int = 0) -> Split:
@@ -142,14 +143,12 @@ class _Inputs(NamedTuple):
     @classmethod
     def of(cls, split: Split) -> _Inputs:
         raw = [
-            np.concatenate([one.state, one.next_state - one.state, one.action], axis=1).astype(np.float64)
+            np.concatenate([one.state, one.next_state - one.state, one.action], axis=1).astype(np.float32)
             for one in split
         ]
-        center, variance = raw[0].mean(axis=0), raw[0].var(axis=0)
-        factor = np.where(
-            variance < SMALLEST_VARIANCE, 0.0, 1 / np.sqrt(np.maximum(variance, SMALLEST_VARIANCE))
-        )
-        arrays = [((one - center) * factor).astype(np.float32) for one in raw]
+        center, variance = raw[0].mean(axis=0, dtype=np.float64), raw[0].var(axis=0, dtype=np.float64)
+        factor = np.where(variance < _CONSTANT, 0.0, 1 / np.sqrt(np.maximum(variance, _CONSTANT)))
+        arrays = [(one - center.astype(np.float32)) * factor.astype(np.float32) for one in raw]
         return cls(*arrays, labels=split, num_members=int(split.training.member.max()) + 1)
 
 
@@ -251,6 +250,6 @@ def _information(
     return Information(
         value=float(gain.mean()),
         standard_error=math.sqrt(np.sum(variances)) / len(variances),
-        without=float(-without.mean()),
-        with_action=float(-with_action.mean()),
+        entropy_without=float(-without.mean()),
+        entropy_with=float(-with_action.mean()),
     )
