@@ -62,7 +62,7 @@ class Split(NamedTuple):
 
 
 class Information(NamedTuple):
-    """An estimate in nats. It may fall a little below 0; it can exceed neither H(z | f, f′) nor ln(members)."""
+    """An estimate in nats. It may fall a little below 0; it exceeds neither H(z | f, f′) nor ln(members)."""
 
     value: float
     """I(a; z | f, f′)."""
