@@ -8,7 +8,13 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-TASKS = {"hopper": "polygait/Hopper-v0", "walker": "polygait/Walker-v0", "ant": "polygait/Ant-v0"}
+TASKS = {
+    "hopper": "polygait/Hopper-v0",
+    "walker": "polygait/Walker-v0",
+    "ant": "polygait/Ant-v0",
+    "minitaur": "polygait/Minitaur-v0",
+    "minitaur-bullet": "polygait/MinitaurBullet-v0",
+}
 
 
 def register_tasks() -> None:

@@ -212,7 +212,8 @@ def test_the_model_changes_where_it_is_named_and_nowhere_else(name, text, change
 def test_the_tables_above_cover_every_condition_and_every_verb():
     for name, table in CONDITIONS.items():
         assert {text.partition("=")[0] for text in table} == set(ROBOTS[name].conditions)
-    assert {edit.verb for text in VERBS for edit in parse_variation(text, {})} == set(FORMS)
+    # No robot here has a battery; test_minitaur.py has the case of voltage.
+    assert {edit.verb for text in VERBS for edit in parse_variation(text, {})} == set(FORMS) - {"voltage"}
 
 
 def test_a_joint_without_limits_gets_them_when_it_locks():

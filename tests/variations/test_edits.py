@@ -21,6 +21,7 @@ from polygait.variations import (
     ScaleGravity,
     ScaleMass,
     ScaleStrength,
+    ScaleVoltage,
     SensorFailure,
     SensorFault,
     Variation,
@@ -34,6 +35,7 @@ ANATOMY = Anatomy(
     geoms={"floor": 0, "shin_geom": 7},
     actions=["knee", "hip"],
     state=LAYOUT.select,
+    battery=True,
 )
 
 
@@ -62,6 +64,7 @@ def torque(rows, factor):
         (ScaleDamping("hip", 3.0), [ModelChange("dof_damping", (5,), 3.0)]),
         (ScaleStrength("*", 0.7), torque((0, 1), 0.7)),
         (ScaleGravity(0.5), [ModelChange("opt.gravity", (0, 1, 2), 0.5)]),
+        (ScaleVoltage(0.5), [ModelChange("actuator_user", (0, 1), 0.5, column=0)]),
         (MotorFailure("hip"), [ActionGain((1,), 0.0)]),
         (ActionDelay(3.0), [ActionLag(3)]),
         (SensorFailure("leg.*"), [SensorFault((2, 3), "zero", 0.0)]),

@@ -20,6 +20,7 @@ from polygait.variations import (
     ScaleGravity,
     ScaleMass,
     ScaleStrength,
+    ScaleVoltage,
     SensorFailure,
     Variation,
     parse_variation,
@@ -50,7 +51,7 @@ recipes = st.one_of(
     recipe(SensorFailure, targets, st.just("bias"), finite),
     recipe(ScaleMass, targets, scales, inertia=st.booleans()),
     *(recipe(kind, targets, scales) for kind in (ScaleFriction, ScaleDamping, ScaleStrength)),
-    recipe(ScaleGravity, scales),
+    *(recipe(kind, scales) for kind in (ScaleGravity, ScaleVoltage)),
     recipe(MotorFailure, targets),
     recipe(ActionDelay, st.integers(1, 100).map(float)),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateLayout
 from polygait.variations import FORMS
@@ -32,10 +31,10 @@ def describe_task(name: str) -> dict[str, Any]:
         "removed": _coarsest(task.layout, set(task.default_filter.removed_names)),
         "edits": dict(FORMS),
     }
-    if isinstance(task, MujocoTask):
-        anatomy = task.anatomy
+    anatomy = getattr(task, "anatomy", None)
+    if anatomy is not None:
         description |= {
-            "conditions": task.conditions,
+            "conditions": getattr(task, "conditions", {}),
             "joints": list(anatomy.joints),
             "motors": list(anatomy.actions),
             "bodies": list(anatomy.bodies),

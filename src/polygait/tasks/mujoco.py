@@ -13,7 +13,7 @@ from mujoco.batch import Batch, SimulationError
 from polygait.errors import UserError
 from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom
-from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy
+from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
 from polygait.tasks.schedule import row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import (
@@ -31,7 +31,7 @@ _LOGGER = logging.getLogger(__name__)
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
 _BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
-_RESET, _SENSORS = 0, 1  # what random numbers are for
+_RESET, _SENSORS, _MODEL = 0, 1, 2**32  # what random numbers are for; every faulty sensor has its own
 
 
 def _divert_warnings() -> None:
@@ -75,8 +75,8 @@ class MujocoTask:
         spec = robot.spec()
         add_sensors(spec, robot)
         self.model = spec.compile()
-        self.anatomy = anatomy(self.model, robot.layout)
-        self.action_size = int(self.model.nu)
+        self.anatomy = anatomy(self.model, robot)
+        self.action_size = len(self.anatomy.actions)
         self.time_step = self.model.opt.timestep * robot.frame_skip
         self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
         self._blank = self.physics.batch.state[0].copy()
@@ -94,6 +94,7 @@ class MujocoTask:
         self._observation = np.zeros((num_envs, self.observation_size))
         self._all_rows = np.arange(num_envs)
         self._awake: np.ndarray | None = None
+        self._foot_starts = np.cumsum([0, *map(len, foot_geoms(robot))])
         self.diverged = np.zeros(num_envs, dtype=bool)
         self.num_diverged = 0
 
@@ -129,10 +130,13 @@ class MujocoTask:
         if rows.size:
             self._episode[rows] += ~self._untouched[rows]
             self._step_count[rows] = 0
+            self._draw_models(rows)
             states = [
                 self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()
             ]
-            self._begin(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
+            self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
+            self._settle(np.sort(rows))
+            self._begin(rows)
             self._untouched[rows] = False
         return self._observation.copy()
 
@@ -151,7 +155,8 @@ class MujocoTask:
                     f"Expected {name} of shape ({len(rows)}, {size}), one finite row per environment, "
                     f"got shape {np.shape(values)}{'' if np.isfinite(values).all() else ' with NaN or inf'}."
                 )
-        self._begin(rows, np.asarray(qpos), np.asarray(qvel))
+        self._place(rows, np.asarray(qpos), np.asarray(qvel))
+        self._begin(rows)
         return self._observation.copy()
 
     def step(self, actions: np.ndarray) -> Step:
@@ -191,7 +196,8 @@ class MujocoTask:
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
         self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS, self._awake)
-        return self.physics.derived["sensordata"][:, -len(self.feet) :] > 0
+        touching = self.physics.derived["sensordata"][:, -self._foot_starts[-1] :] > 0
+        return np.logical_or.reduceat(touching, self._foot_starts[:-1], axis=1)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Everything a later restore() needs to go on bit for bit."""
@@ -220,10 +226,21 @@ class MujocoTask:
         self._observation = np.array(snapshot["observation"])
         self.num_diverged = int(snapshot["num_diverged"])
         self._faults.restore(snapshot)
+        self._draw_models(self._all_rows)
         self._world.refresh(self._step_count)
 
-    def _begin(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
-        """Start episodes of some rows; the outcome depends on the given states only."""
+    def _draw_models(self, rows: np.ndarray) -> None:
+        """The models of the rows' episodes: a function of their seeds, so no snapshot holds them."""
+        for row in rows.tolist():
+            generator = self._random.at(self._keys[row], int(self._episode[row]), _MODEL, 0)
+            drawn = self.robot.draw_model(self.model, generator)
+            if not drawn:
+                return
+            self._world.draw(row, drawn)
+        self._world.refresh(self._step_count, drawn=rows)
+
+    def _place(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
+        """Put some rows into given states; what follows depends on nothing before."""
         batch = self.physics.batch
         if self._awake is not None:
             awake = np.union1d(self._awake, rows)
@@ -233,9 +250,25 @@ class MujocoTask:
         self.physics.qpos[rows] = qpos
         self.physics.qvel[rows] = qvel
         self._step_count[rows] = 0
-        self._faults.forget(rows)
         if self._world.changes_during_episodes:
             self._world.refresh(self._step_count)
+
+    def _settle(self, rows: np.ndarray) -> None:
+        """Let new robots come to rest. One that breaks down meanwhile is found out by its first step."""
+        motors, batch = self.robot.motors, self.physics.batch
+        if motors is None:
+            return
+        commands = motors.rest(len(rows))
+        for _ in range(motors.settling):
+            motors.drive(self.physics, rows, commands)
+            try:
+                batch.step(rows)
+            except SimulationError as error:
+                batch.warning[error.ids, _BAD_STATE, 1] = 1
+
+    def _begin(self, rows: np.ndarray) -> None:
+        """Start episodes of some rows from the states they are in."""
+        self._faults.forget(rows)
         if self.robot.fields:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
         self._progress[rows] = self.robot.progress(self.physics)[rows]
@@ -249,13 +282,17 @@ class MujocoTask:
         MuJoCo resets a diverged row silently and only counts a warning. A row may also go bad in the
         last substep, before MuJoCo looks at it again.
         """
-        batch = self.physics.batch
+        batch, motors = self.physics.batch, self.robot.motors
         failed = np.zeros(self.num_envs, dtype=bool)
-        self.physics.ctrl[:] = actions
-        try:
-            batch.step(self._awake, nstep=self.robot.frame_skip)
-        except SimulationError as error:
-            failed[error.ids] = True
+        if motors is None:
+            self.physics.ctrl[:] = actions
+            self._simulate(failed, self.robot.frame_skip)
+        else:
+            rows = slice(None) if self._awake is None else self._awake
+            commands = motors.commands(actions)[rows]
+            for _ in range(self.robot.frame_skip):
+                motors.drive(self.physics, rows, commands)
+                self._simulate(failed, 1)
         if batch.warning.any():
             failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
             batch.warning[:] = 0
@@ -263,6 +300,12 @@ class MujocoTask:
             for state in (self.physics.qpos, self.physics.qvel):
                 failed |= ~(np.abs(state).max(axis=1) < _LARGEST_STATE)
         return failed
+
+    def _simulate(self, failed: np.ndarray, substeps: int) -> None:
+        try:
+            self.physics.batch.step(self._awake, nstep=substeps)
+        except SimulationError as error:
+            failed[error.ids] = True
 
     def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> None:
         self._disabled[:] &= ~_NO_SENSORS

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from polygait.errors import UserError, unknown_name
+from polygait.errors import unknown_name
 from polygait.tasks.robot import Robot
-from polygait.tasks.task import Task, Variations
+from polygait.tasks.task import Task, Variations, check_limit
 
 ROBOTS = {
     "hopper": "polygait.tasks.hopper:Hopper",
     "walker": "polygait.tasks.walker:Walker",
     "ant": "polygait.tasks.ant:Ant",
+    "minitaur": "polygait.tasks.minitaur:Minitaur",
 }
+BULLET = {"minitaur-bullet": "polygait.tasks.bullet:make_bullet_minitaur"}
+"""Tasks that need PyBullet."""
 ENTRY_POINTS = "polygait.tasks"
 """The group in which a package names its tasks: a Robot class, or a callable that makes a Task."""
 GYM_PREFIX = "gym:"
 
 
 def task_names() -> list[str]:
-    """Every task that can be made by name, apart from `gym:…`."""
-    return [*ROBOTS, *(point.name for point in _entry_points() if point.name not in ROBOTS)]
+    """Every task that can be made here by name, apart from `gym:…`."""
+    own = [*ROBOTS, *(BULLET if importlib.util.find_spec("pybullet") else ())]
+    return [*own, *(point.name for point in _entry_points() if point.name not in own)]
 
 
 def make_task(
@@ -55,8 +60,9 @@ def make_task(
 
 
 def _find(name: str) -> Callable[..., Any]:
-    if name in ROBOTS:
-        module, _, attribute = ROBOTS[name].partition(":")
+    own = ROBOTS | BULLET
+    if name in own:
+        module, _, attribute = own[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
     for point in _entry_points():
         if point.name == name:
@@ -76,7 +82,6 @@ def _robot(kind: type[Robot], options: dict[str, Any]) -> Robot:
             raise unknown_name(f"option of {kind.name}", option, [*known, "max_episode_steps"])
     robot = kind(**options)
     if limit is not None:
-        if not isinstance(limit, int) or limit < 1:
-            raise UserError(f"max_episode_steps must be a whole number above 0, got {limit!r}.")
+        check_limit(limit)
         robot.max_episode_steps = limit
     return robot

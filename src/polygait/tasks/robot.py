@@ -21,6 +21,8 @@ class Physics(NamedTuple):
     qpos: np.ndarray
     qvel: np.ndarray
     ctrl: np.ndarray
+    memory: np.ndarray
+    """Numbers of the robot's own (MuJoCo's userdata): part of the state, 0 when an episode begins."""
     derived: Mapping[str, np.ndarray]
     """Further fields of MjData, each refreshed by every call of the engine."""
 
@@ -28,12 +30,19 @@ class Physics(NamedTuple):
     def of(cls, batch: Batch, fields: tuple[str, ...] = ()) -> Physics:
         """The arrays of a batch; a derived field is empty until the engine's next call."""
         derived = {name: batch.bind(name) for name in fields}
-        return cls(batch, batch.bind("qpos"), batch.bind("qvel"), batch.bind("ctrl"), derived)
+        qpos, qvel, ctrl, memory = (batch.bind(name) for name in ("qpos", "qvel", "ctrl", "userdata"))
+        return cls(batch, qpos, qvel, ctrl, memory, derived)
 
     def at(self, rows: np.ndarray) -> Physics:
         """A copy of some rows."""
         derived = {name: array[rows] for name, array in self.derived.items()}
-        return Physics(self.batch, self.qpos[rows], self.qvel[rows], self.ctrl[rows], derived)
+        return self._replace(
+            qpos=self.qpos[rows],
+            qvel=self.qvel[rows],
+            ctrl=self.ctrl[rows],
+            memory=self.memory[rows],
+            derived=derived,
+        )
 
 
 class Motion(NamedTuple):
@@ -52,6 +61,26 @@ class Motion(NamedTuple):
         return np.einsum("ij,ij->i", self.actions, self.actions)
 
 
+class Motors(ABC):
+    """Motors with a law of their own between actions and torques, which acts anew in every substep."""
+
+    action_names: tuple[str, ...]
+    settling: int
+    """Substeps for which a new robot stands at rest before its episode begins."""
+
+    @abstractmethod
+    def commands(self, actions: np.ndarray) -> np.ndarray:
+        """What actions tell the motors for a whole step."""
+
+    @abstractmethod
+    def rest(self, num_envs: int) -> np.ndarray:
+        """The commands of robots that stand at rest."""
+
+    @abstractmethod
+    def drive(self, physics: Physics, rows: np.ndarray | slice, commands: np.ndarray) -> None:
+        """Set `physics.ctrl[rows]` for the next substep; what must last belongs in `physics.memory`."""
+
+
 class Robot(ABC):
     """One robot and its task, written for all environments at once. Subclass it to bring your own."""
 
@@ -60,8 +89,8 @@ class Robot(ABC):
     """The names of the observation."""
     frame_skip: int
     max_episode_steps: int = 1000
-    feet: Mapping[str, str]
-    """Each foot's name and the geom whose touch of the geom `floor` counts."""
+    feet: Mapping[str, str | tuple[str, ...]]
+    """Each foot's name and the geom, or geoms, whose touch of the geom `floor` counts."""
     floor: str = "floor"
     conditions: Mapping[str, str]
     """Named conditions, each in the language of variations without its number."""
@@ -71,6 +100,8 @@ class Robot(ABC):
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
     """Further fields of MjData that the methods below read from `physics.derived`."""
+    motors: Motors | None = None
+    """What stands between actions and torques; without it, actions are the model's controls."""
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:
@@ -81,6 +112,10 @@ class Robot(ABC):
         self, model: mujoco.MjModel, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities with which an episode begins."""
+
+    def draw_model(self, model: mujoco.MjModel, generator: np.random.Generator) -> Mapping[str, np.ndarray]:
+        """Whole fields of the model as one episode's robot happens to have them; by default as they are."""
+        return {}
 
     @abstractmethod
     def progress(self, physics: Physics) -> np.ndarray:
@@ -112,9 +147,9 @@ def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
             objtype=mujoco.mjtObj.mjOBJ_SITE,
             objname="polygait_force",
         )
-    for foot, geom in robot.feet.items():
+    for geom in (geom for geoms in foot_geoms(robot) for geom in geoms):
         spec.add_sensor(
-            name=f"polygait_foot_{foot}",
+            name=f"polygait_foot_{geom}",
             type=mujoco.mjtSensor.mjSENS_CONTACT,
             objtype=mujoco.mjtObj.mjOBJ_GEOM,
             objname=geom,
@@ -124,7 +159,12 @@ def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         )
 
 
-def anatomy(model: mujoco.MjModel, layout: StateLayout) -> Anatomy:
+def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
+    """The geoms of every foot."""
+    return [(geoms,) if isinstance(geoms, str) else geoms for geoms in robot.feet.values()]
+
+
+def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
     """The names in a compiled model; a body without a name is called after its first geom."""
     movable = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
     joints = {
@@ -134,12 +174,20 @@ def anatomy(model: mujoco.MjModel, layout: StateLayout) -> Anatomy:
     }
     geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
     bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
-    actions = []
+    motors = []
     for index in range(model.nu):
         drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
         joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
-        actions.append(joint or model.actuator(index).name or f"actuator_{index}")
-    return Anatomy(joints=joints, bodies=bodies, geoms=geoms, actions=actions, state=layout.select)
+        motors.append(joint or model.actuator(index).name or f"actuator_{index}")
+    return Anatomy(
+        joints=joints,
+        bodies=bodies,
+        geoms=geoms,
+        actions=motors if robot.motors is None else robot.motors.action_names,
+        state=robot.layout.select,
+        motors=motors,
+        battery=robot.motors is not None and model.nuser_actuator > 0,
+    )
 
 
 def _body_name(model: mujoco.MjModel, index: int) -> str:

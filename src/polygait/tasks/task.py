@@ -107,6 +107,12 @@ def check_count(name: str, count: int) -> None:
         raise UserError(f"{name} must be at least 1, got {count}.", f"Leave {name} out for its default.")
 
 
+def check_limit(limit: object) -> None:
+    """An episode must have at least one step."""
+    if not isinstance(limit, int) or limit < 1:
+        raise UserError(f"max_episode_steps must be a whole number above 0, got {limit!r}.")
+
+
 def checked_seeds(seeds: Sequence[int] | np.ndarray, count: int, bits: int) -> list[int]:
     """One whole number per environment, within so many bits."""
     if len(seeds) != count or not all(float(one).is_integer() for one in seeds):

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
 import mujoco
 import numpy as np
-from mujoco.batch import Batch
 
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.variations import Effect, ModelChange
 
 
-class World:
-    """Keeps every row's model equal to the nominal one with the effects that act on it now."""
+@runtime_checkable
+class Models(Protocol):
+    """Many models with values of their own: a MuJoCo Batch, or what another simulator puts in its place."""
 
-    def __init__(self, batch: Batch) -> None:
+    @property
+    def nsim(self) -> int: ...
+    @property
+    def model(self) -> Any:
+        """The fields all have in common."""
+        ...
+
+    def expand(self, name: str) -> np.ndarray:
+        """One field with a row per simulation, to be written."""
+        ...
+
+    def set_const(self, ids: np.ndarray) -> None:
+        """Compute anew what follows from the fields."""
+        ...
+
+
+class World:
+    """Keeps every row's model equal to its nominal one with the effects that act on it now.
+
+    A row's nominal model is the robot's, or the one drawn for the row's episode.
+    """
+
+    def __init__(self, batch: Models) -> None:
         self._batch = batch
         self._values: dict[str, np.ndarray] = {}
         self._nominal: dict[str, np.ndarray] = {}
@@ -32,12 +57,20 @@ class World:
         self._active = self._due(step_count)
         self._write(np.unique(np.concatenate(touched)) if touched else np.zeros(0, dtype=np.intp))
 
-    def refresh(self, step_count: np.ndarray) -> None:
-        """Switch effects on and off as episodes pass their onsets or begin anew."""
+    def draw(self, row: int, fields: Mapping[str, np.ndarray]) -> None:
+        """Give a row another nominal model; it takes effect when the row is next refreshed."""
+        for field, values in fields.items():
+            self._expand(field)
+            self._nominal[field][row] = values
+
+    def refresh(self, step_count: np.ndarray, drawn: np.ndarray | None = None) -> None:
+        """Switch effects on and off as episodes pass their onsets or begin anew, or have `drawn` models."""
         due = self._due(step_count)
-        changed = np.flatnonzero((due != self._active).any(axis=0))
+        changed = (due != self._active).any(axis=0)
+        if drawn is not None:
+            changed[drawn] = True
         self._active = due
-        self._write(changed)
+        self._write(np.flatnonzero(changed))
 
     def _due(self, step_count: np.ndarray) -> np.ndarray:
         due = np.zeros((len(self._effects), self._batch.nsim), dtype=bool)
@@ -50,14 +83,15 @@ class World:
             model = self._batch.model
             owner, name = (model.opt, field[4:]) if field.startswith("opt.") else (model, field)
             self._values[field] = self._batch.expand(field)
-            self._nominal[field] = np.array(getattr(owner, name))
+            nominal = np.asarray(getattr(owner, name))
+            self._nominal[field] = np.repeat(nominal[None], self._batch.nsim, axis=0)
 
     def _write(self, rows: np.ndarray) -> None:
         """Nominal values first, then every active effect: nothing can compound."""
         if not rows.size:
             return
         for field, values in self._values.items():
-            values[rows] = self._nominal[field]
+            values[rows] = self._nominal[field][rows]
         for index, one in enumerate(self._effects):
             self._apply(one.effect, rows[self._active[index, rows]])
         if any(

@@ -11,6 +11,7 @@ from polygait.variations.edits import (
     ScaleGravity,
     ScaleMass,
     ScaleStrength,
+    ScaleVoltage,
     SensorFailure,
     Variation,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "ScaleGravity",
     "ScaleMass",
     "ScaleStrength",
+    "ScaleVoltage",
     "SensorFailure",
     "SensorFault",
     "FORMS",

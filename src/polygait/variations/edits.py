@@ -165,21 +165,39 @@ class ScaleStrength(Scale):
 
 
 @dataclass(frozen=True)
-class ScaleGravity(Edit):
-    """Stronger or weaker gravity."""
+class GlobalScale(Edit):
+    """An edit that multiplies a property of the whole world."""
 
-    verb = "gravity"
     scale: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_scale(self.verb, self.scale)
 
+    def __str__(self) -> str:
+        return self._text(value=self.scale)
+
+
+@dataclass(frozen=True)
+class ScaleGravity(GlobalScale):
+    """Stronger or weaker gravity."""
+
+    verb = "gravity"
+
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return [ModelChange("opt.gravity", (0, 1, 2), self.scale)]
 
-    def __str__(self) -> str:
-        return self._text(value=self.scale)
+
+@dataclass(frozen=True)
+class ScaleVoltage(GlobalScale):
+    """A fuller or emptier battery, on robots whose motors run on one."""
+
+    verb = "voltage"
+
+    def effects(self, anatomy: Anatomy) -> list[Effect]:
+        if not anatomy.battery:
+            raise UserError("This robot's motors have no supply voltage.", "Use strength(*)=0.8 instead.")
+        return [ModelChange("actuator_user", anatomy.motor_rows("*"), self.scale, column=0)]
 
 
 @dataclass(frozen=True)
@@ -266,7 +284,7 @@ class Variation:
 
 def _scaled_torque(anatomy: Anatomy, joints: Names, scale: float) -> list[Effect]:
     """Gain and bias together, so that position and velocity servos weaken like plain motors."""
-    rows = anatomy.action_indices(joints)
+    rows = anatomy.motor_rows(joints)
     return [ModelChange(field, rows, scale) for field in ("actuator_gainprm", "actuator_biasprm")]
 
 

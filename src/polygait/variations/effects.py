@@ -53,7 +53,7 @@ class Anatomy:
     """The names by which a robot's parts can be changed.
 
     `joints` maps a name to its joint and its degree of freedom, `bodies` and `geoms` to their row in
-    the model, `actions` names the joint each action drives, `state` finds parts of the observation.
+    the model, `actions` names what each action drives, `state` finds parts of the observation.
     """
 
     joints: Mapping[str, tuple[int, int]]
@@ -61,6 +61,10 @@ class Anatomy:
     geoms: Mapping[str, int]
     actions: Sequence[str]
     state: Callable[[Names], np.ndarray]
+    motors: Sequence[str] | None = None
+    """The joint each motor drives, where actions are not torques of one motor each."""
+    battery: bool = False
+    """Whether the motors run on a voltage, the first number of their row in `actuator_user`."""
 
     def joint_rows(self, patterns: Names) -> tuple[int, ...]:
         """The joints that match."""
@@ -80,13 +84,21 @@ class Anatomy:
 
     def action_indices(self, patterns: Names) -> tuple[int, ...]:
         """The actions that drive the joints that match."""
-        known = dict.fromkeys(self.actions)
-        names = set(_matching("actuated joint", patterns, known))
-        return tuple(index for index, name in enumerate(self.actions) if name in names)
+        return _places("actuated joint" if self.motors is None else "action", patterns, self.actions)
+
+    def motor_rows(self, patterns: Names) -> tuple[int, ...]:
+        """The motors of the joints that match."""
+        return _places("actuated joint", patterns, self.actions if self.motors is None else self.motors)
 
     def state_indices(self, patterns: Names) -> tuple[int, ...]:
         """The numbers of the observation that match."""
         return tuple(self.state(patterns).tolist())
+
+
+def _places(kind: str, patterns: Names, names: Sequence[str]) -> tuple[int, ...]:
+    """Where the names that match stand in a list."""
+    found = set(_matching(kind, patterns, dict.fromkeys(names)))
+    return tuple(index for index, name in enumerate(names) if name in found)
 
 
 def _matching(kind: str, patterns: Names, known: Mapping[str, object]) -> list[str]:

@@ -18,6 +18,7 @@ from polygait.variations.edits import (
     ActionDelay,
     BrokenJoint,
     Edit,
+    GlobalScale,
     MotorFailure,
     Scale,
     ScaleDamping,
@@ -25,6 +26,7 @@ from polygait.variations.edits import (
     ScaleGravity,
     ScaleMass,
     ScaleStrength,
+    ScaleVoltage,
     SensorFailure,
     Variation,
 )
@@ -135,6 +137,10 @@ def _scale(kind: type[Scale], example: str) -> _Form:
     return _Form(example, lambda w: kind(w.targets, w.value or 0.0, onset=w.onset), number=True)
 
 
+def _global_scale(kind: type[GlobalScale], example: str) -> _Form:
+    return _Form(example, lambda w: kind(w.value or 0.0, onset=w.onset), targets=False, number=True)
+
+
 _FORMS = {
     "broken": _Form(
         "broken(foot_joint), broken(foot_joint):limp or broken(foot_joint):weak=0.4",
@@ -150,9 +156,8 @@ _FORMS = {
     "friction": _scale(ScaleFriction, "friction(foot_geom)=0.8"),
     "damping": _scale(ScaleDamping, "damping(*)=2"),
     "strength": _scale(ScaleStrength, "strength(*)=0.7"),
-    "gravity": _Form(
-        "gravity=0.5", lambda w: ScaleGravity(w.value or 0.0, onset=w.onset), targets=False, number=True
-    ),
+    "gravity": _global_scale(ScaleGravity, "gravity=0.5"),
+    "voltage": _global_scale(ScaleVoltage, "voltage=0.8"),
     "sensor": _Form(
         "sensor(torso.*), sensor(torso.*):freeze, sensor(torso.*):noise=0.1 or sensor(torso.*):bias=0.2",
         lambda w: SensorFailure(w.targets, w.mode or "zero", w.value, onset=w.onset),
