@@ -1,4 +1,4 @@
-"""One rival library's PPO in a process of its own, led line by line by train.py; needs only .bench-venv.
+"""One rival library in a process of its own, led line by line by train.py or sac.py; needs only .bench-venv.
 
     {"fresh": "8×512"}  → {}                the untrained policy of this setup again, at new episodes
     {"learn": 12}       → {"steps": 49152}  so many rollouts with their updates
@@ -64,7 +64,39 @@ def sbx(env_id: str, settings: dict[str, Any]) -> dict[str, Callable[[], Setup]]
     return {_name(layout, settings): partial(make, layout) for layout in LAYOUTS}
 
 
-RIVALS = {"stable-baselines3": sb3, "sbx-rl": sbx}
+def sbx_sac(env_id: str, settings: dict[str, Any]) -> dict[str, Callable[[], Setup]]:
+    """SBX's SAC, one update per step: after every step, or after many steps as many updates."""
+    from sbx import SAC  # type: ignore
+
+    def make(num_envs: int, steps: int) -> Setup:
+        model = SAC(
+            "MlpPolicy",
+            _environments(env_id, (num_envs, "dummy")),
+            train_freq=steps,
+            gradient_steps=num_envs * steps,
+            learning_starts=0,
+            policy_kwargs=settings["policy"],
+            seed=0,
+            **settings["sac"],
+        )
+        start = model.policy.actor_state, model.policy.qf_state, model.ent_coef_state
+
+        def renew() -> None:
+            # The same state objects, since a new model would compile anew.
+            model.policy.actor_state, model.policy.qf_state, model.ent_coef_state = start
+            model.replay_buffer.reset()
+
+        return Setup(model, renew, 1)
+
+    block = settings["rollout_steps"]
+    layouts = [(1, 1), *((num_envs, block // num_envs) for num_envs in (1, 8, 16))]
+    return {
+        f"{num_envs}×{steps}, then {num_envs * steps} updates": partial(make, num_envs, steps)
+        for num_envs, steps in layouts
+    }
+
+
+RIVALS = {("stable-baselines3", "ppo"): sb3, ("sbx-rl", "ppo"): sbx, ("sbx-rl", "sac"): sbx_sac}
 
 
 def _name(layout: tuple[int, str], settings: dict[str, Any]) -> str:
@@ -140,7 +172,7 @@ def main(rival: str, env_id: str, settings: dict[str, Any]) -> None:
     # Answers alone go to the real standard output; what the libraries print goes to standard error.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    worker = Worker(RIVALS[rival](env_id, settings), settings["rollout_steps"])
+    worker = Worker(RIVALS[rival, settings["algorithm"]](env_id, settings), settings["rollout_steps"])
     versions = {name: importlib.metadata.version(name) for name in (rival, *PACKAGES)}
     print(json.dumps({"versions": versions, "setups": list(worker.makers)}), file=answers)
     for line in sys.stdin:

@@ -132,11 +132,11 @@ class Update:
 class Rival:
     """Another library in its own process and environment; between rounds it waits and costs nothing."""
 
-    def __init__(self, package: str, config: RunConfig, rollouts: int) -> None:
+    def __init__(self, package: str, env_id: str, settings: dict[str, Any], rollouts: int) -> None:
         self.rollouts = rollouts
-        command = [_python(), "-P", str(ROOT / "benchmarks" / "_rivals.py"), package, GYMNASIUM[config.task]]
+        command = [_python(), "-P", str(ROOT / "benchmarks" / "_rivals.py"), package, env_id]
         self._process = subprocess.Popen(
-            [*command, json.dumps(_rival_settings(config))],
+            [*command, json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -195,6 +195,7 @@ def _rival_settings(config: RunConfig) -> dict[str, Any]:
     """Our settings in the rivals' words."""
     ppo = config.ppo
     return {
+        "algorithm": "ppo",
         "rollout_steps": ppo.rollout_steps,
         "ppo": {
             "batch_size": ppo.minibatch_size,
@@ -309,15 +310,16 @@ def compare(name: str, options: argparse.Namespace) -> None:
         }
         rivals: dict[str, Rival] = {}
         for label, package in RIVALS.items() if options.rivals else ():
-            rivals[label] = Rival(package, alone.config, options.rollouts)
+            settings = _rival_settings(alone.config)
+            rivals[label] = Rival(package, GYMNASIUM[name], settings, options.rollouts)
             stack.callback(rivals[label].close)
-            _print_setups(f"{name}: {package}", rivals[label], min(TRIALS, options.rounds))
+            print_setups(f"{name}: {package}", rivals[label], min(TRIALS, options.rounds))
         loops |= rivals
         measured = _measure(loops, list(rivals.values()), options.rounds)
     _print_table(name, measured)
 
 
-def _print_setups(title: str, rival: Rival, trials: int) -> None:
+def print_setups(title: str, rival: Rival, trials: int) -> None:
     medians = rival.choose_setup(trials)
     print(f"\n{title} ({', '.join(f'{one} {version}' for one, version in rival.versions.items())})")
     for setup, rate in medians.items():

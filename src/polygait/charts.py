@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's palette, the darker ones first."""
 METHOD_COLOURS = dict(zip(("dir", "multi", "dvd", "smerl", "pg"), COLOURS, strict=False))
+SHADES = ("#9EC9E2", "#6C96BA", "#3A6393", "#08306B")
+"""For things with an order: one hue from light to dark."""
 FORMATS = (".html", ".svg", ".png", ".pdf")
 _FONT = "system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif"
 _INK, _GRID = "#333333", "#e4e4e4"

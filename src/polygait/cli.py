@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro.conf
 
@@ -16,7 +16,9 @@ from polygait.console import (
     print_adaptation,
     print_behaviour,
     print_evaluation,
+    print_filters,
     print_members,
+    print_motivation,
     print_task,
     print_tasks,
 )
@@ -24,8 +26,10 @@ from polygait.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     from polygait.evaluation import Plan
+    from polygait.experiments.motivation import Result
     from polygait.population.population import Population
 
+Outcome = TypeVar("Outcome")
 RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
@@ -109,7 +113,15 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
 
-    if RunFolder.open(run).complete:
+    folder = RunFolder.open(run)
+    if "experiment" in folder.manifest["config"]:
+        from polygait.experiments.motivation import resume_motivation
+
+        if tensorboard:
+            raise UserError("An experiment writes no event files.", "Leave --tensorboard out.")
+        _run_motivation(run, lambda report: resume_motivation(run, threads, report), json=False)
+        return
+    if folder.complete:
         print(f"{run} is already finished; discover more with: polygait extend {run} --members 5")
         return
     _run(run, lambda report: resume_run(run, threads, report), tensorboard)
@@ -305,6 +317,86 @@ def behaviour(
         print_behaviour(result, population)
 
 
+def filters(
+    run: RunPath,
+    /,
+    *,
+    remove: tuple[str, ...] = (),
+    member: int | None = None,
+    episodes: int = 8,
+    epochs: int = 100,
+    seed: int = 0,
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """Which state parts reveal the action: what a filter would leave open to diversity.
+
+    Example: polygait filters runs/walker --remove "right_leg.*" "*.velocity,torso.*"
+
+    Args:
+        run: The run folder.
+        remove: Candidate filters, each the parts to remove joined by commas; each part alone if left out.
+        member: Whose actions to read; all members' together if left out.
+        episodes: Episodes per member, with the noise of training; a quarter is held out.
+        epochs: Passes of each model through its data, at most; it stops when it has learned what it can.
+        seed: All starts and all first weights follow from it.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        json: Print for a program to read.
+
+    """
+    from polygait.experiments.filters import diagnose
+    from polygait.population.population import load
+    from polygait.progress import Counter, finish
+
+    wishes = {
+        "remove": remove,
+        "member": member,
+        "episodes": episodes,
+        "epochs": epochs,
+        "seed": seed,
+        "threads": threads,
+    }
+    diagnosis = diagnose(load(run), Counter("filters"), **wishes)
+    finish()
+    if json:
+        print(json_module.dumps(diagnosis.to_json(), indent=2))
+    else:
+        print_filters(diagnosis)
+
+
+def motivation(
+    *,
+    out: str,
+    steps: int = 1_000_000,
+    seed: int = 0,
+    episodes: int = 30,
+    updates_per_step: float = 1.0,
+    threads: int | None = None,
+    json: bool = False,
+) -> None:
+    """The paper's Figure 1: the less of the state a model sees, the less sure it is of the action.
+
+    Example: polygait motivation --steps 300000 --out runs/motivation
+
+    Args:
+        out: The folder to make; chart and table go there too. A stopped one goes on with polygait resume.
+        steps: Environment steps of the Soft Actor-Critic agent that walks.
+        seed: All randomness follows from it.
+        episodes: Of the finished agent, about which the models are asked.
+        updates_per_step: Gradient steps per environment step; fewer are faster and learn less.
+        threads: Physics threads, all cores if left out; results do not depend on it.
+        json: Print for a program to read.
+
+    """
+    from polygait.config import SACConfig
+    from polygait.experiments.motivation import run_motivation
+    from polygait.experiments.reading import MotivationConfig
+
+    sac = SACConfig(updates_per_step=updates_per_step)
+    config = MotivationConfig(steps=steps, seed=seed, episodes=episodes, sac=sac)
+    _run_motivation(out, lambda report: run_motivation(config, out, threads, report), json)
+
+
 VERBS: dict[str, Callable[..., None]] = {
     "tasks": tasks,
     "train": train,
@@ -313,17 +405,39 @@ VERBS: dict[str, Callable[..., None]] = {
     "adapt": adapt,
     "evaluate": evaluate,
     "behaviour": behaviour,
+    "filters": filters,
+    "motivation": motivation,
 }
 
 
 def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
-    """Long work with progress; an interruption says how to go on."""
-    from polygait.progress import all_of, finish, printer
+    """Training with progress, and its members."""
+    from polygait.progress import all_of, printer
     from polygait.tensorboard import event_writer
 
     report = all_of(printer(), event_writer(path)) if tensorboard else printer()
+    print_members(path, _interruptible(path, lambda: work(report)))
+
+
+def _run_motivation(path: str, work: Callable[[Any], Result], json: bool) -> None:
+    """The motivation experiment with progress, and its chart and table."""
+    from polygait.experiments.motivation_chart import write_result
+    from polygait.progress import printer
+
+    result = _interruptible(path, lambda: work(printer()))
+    written = write_result(result, path)
+    if json:
+        print(json_module.dumps(result.to_json(), indent=2))
+    else:
+        print_motivation(result, written)
+
+
+def _interruptible(path: str, work: Callable[[], Outcome]) -> Outcome:
+    """Long work; an interruption says how to go on."""
+    from polygait.progress import finish
+
     try:
-        population = work(report)
+        outcome = work()
     except KeyboardInterrupt:
         finish()
         begun = (Path(path) / "manifest.json").exists()
@@ -335,7 +449,7 @@ def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> Non
         print(word, file=sys.stderr)
         sys.exit(130)
     finish()
-    print_members(path, population)
+    return outcome
 
 
 def main() -> None:

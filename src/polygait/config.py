@@ -203,6 +203,70 @@ class DvdConfig:
 
 
 @dataclass(frozen=True)
+class SACConfig:
+    """How Soft Actor-Critic learns from a replay buffer (paper, Appendix A; Haarnoja et al. 2018)."""
+
+    learning_rate: float = 3e-4
+    """Step size of Adam, for policy, critics and temperature alike."""
+    minibatch_size: int = 256
+    """Transitions in one gradient step."""
+    discount: float = 0.99
+    """γ: what a reward one step later is worth."""
+    target_rate: float = 0.001
+    """τ: the share of the critics that their slow copies take over at each update."""
+    updates_per_step: float = 1.0
+    """Gradient steps per environment step; fewer learn less from the same experience, and sooner."""
+    block_steps: int = 64
+    """Environment steps, over all environments, between two turns of learning."""
+    lag: int = 16
+    """Updates during which policy and critics learn side by side, each from the other as it was before."""
+    warmup_steps: int = 5_000
+    """Steps with actions drawn evenly from the box, before the first update."""
+    replay_size: int = 1_000_000
+    """Transitions remembered; the oldest are forgotten first."""
+    policy_hidden: tuple[int, ...] = (128, 128)
+    """Widths of the policy's hidden layers."""
+    critic_hidden: tuple[int, ...] = (128, 128)
+    """Widths of each critic's hidden layers."""
+    initial_temperature: float = 1.0
+    """What entropy is worth at first; it then follows target_entropy."""
+    target_entropy: float | None = None
+    """Entropy in nats that the temperature steers to; minus the number of actions when left out."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        positive = ("learning_rate", "minibatch_size", "block_steps", "lag", "replay_size")
+        positive += ("initial_temperature",)
+        rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
+        rules["warmup_steps"] = self.warmup_steps >= 0, "not be negative"
+        rules["discount"] = 0 <= self.discount <= 1, "lie in [0, 1]"
+        rules["target_rate"] = 0 < self.target_rate <= 1, "lie above 0 and at most at 1"
+        updates = self.updates_per_step * self.block_steps
+        rules["updates_per_step"] = (
+            self.updates_per_step > 0 and math.isfinite(updates) and updates == round(updates),
+            f"give a whole number of updates in a block of {self.block_steps} steps",
+        )
+        rules["target_entropy"] = math.isfinite(self.target_entropy or 0.0), "be finite"
+        for name in ("policy_hidden", "critic_hidden"):
+            rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"
+        found = [
+            f"sac.{name} must {rule}, got {getattr(self, name)}."
+            for name, (kept, rule) in rules.items()
+            if not kept
+        ]
+        if self.replay_size < self.block_steps:
+            found.append(
+                f"sac.replay_size must hold a block of {self.block_steps} steps, got {self.replay_size}."
+            )
+        return found
+
+    @property
+    def block_updates(self) -> int:
+        """Gradient steps after every block of environment steps."""
+        return round(self.updates_per_step * self.block_steps)
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """What a user asks for. `None` leaves a choice to the preset; `resolve` in presets.py fills it in."""
 
@@ -296,6 +360,33 @@ class EvaluateConfig:
             f"{name} must be at least 1, got {value}."
             for name, value in (("episodes", self.episodes), ("threads", self.threads))
             if value is not None and value < 1
+        ]
+
+
+@dataclass(frozen=True)
+class FiltersConfig:
+    """What to ask about filters."""
+
+    remove: tuple[str, ...] = ()
+    """Candidates, each the parts to remove joined by commas; the usual ones when there is none."""
+    member: int | None = None
+    """Whose actions to read; all members' together when left out."""
+    episodes: int = 8
+    """Episodes per member, with the noise of training; a quarter is held out."""
+    epochs: int = 100
+    """Passes of each model through its data, at most; it stops when it has learned what it can."""
+    seed: int = 0
+    """All starts and all first weights follow from it."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        least = (("episodes", self.episodes, 3), ("epochs", self.epochs, 1), ("seed", self.seed, 0))
+        return [
+            f"{name} must be at least {low}, got {value}."
+            for name, value, low in (*least, ("threads", self.threads, 1))
+            if value is not None and value < low
         ]
 
 

@@ -7,11 +7,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
     from rich.console import Console
 
     from polygait.adaptation import Adaptation, Interval
     from polygait.behaviour import Behaviour, ContactShares
+    from polygait.experiments.filters import Diagnosis
+    from polygait.experiments.motivation import Result
     from polygait.population.population import Population
 
 
@@ -139,6 +143,48 @@ def _share(value: float) -> str:
 
 def _verdict(removed: float) -> str:
     return {0.0: "kept", 1.0: "[yellow]removed[/]"}.get(removed, f"removed {100 * removed:.0f} %")
+
+
+def print_filters(diagnosis: Diagnosis) -> None:
+    """Filters from the most revealing to the least."""
+    rows = [
+        (
+            one.name,
+            str(one.kept),
+            f"{one.inference.variance.mean():.4f}",
+            f"{one.inference.log_likelihood:.2f}",
+            f"{one.revealed:.2f}",
+        )
+        for one in diagnosis.verdicts
+    ]
+    screen = console()
+    columns = ("filter", "keeps", "variance", "log-likelihood (nats)", "reveals (nats)")
+    print_table(screen, "What f(s), f(s′) say about the action, on held-out episodes", columns, rows)
+    told = f"{diagnosis.held_in:,} transitions learned from, {diagnosis.held_out:,} asked about. "
+    told += "Variance: mean over actions, which lie in [−1, 1]."
+    screen.print(told, style="dim")
+
+
+def print_motivation(result: Result, written: list[Path]) -> None:
+    """Models from the one that sees all to the one that sees least, each joint's variance across."""
+    rows = [
+        (
+            f"{number} {name}",
+            f"{one.variance.mean():.4f}",
+            *(f"{value:.4f}" for value in one.variance),
+            f"{one.log_likelihood:.2f}",
+        )
+        for number, (name, one) in enumerate(result.models.items(), start=1)
+    ]
+    screen = console()
+    joints = (one.removesuffix("_joint") for one in result.actions)
+    print_table(screen, "Inference variance", ("model", "mean", *joints, "log-likelihood (nats)"), rows)
+    screen.print(
+        f"{result.num_transitions:,} transitions of {len(result.returns)} episodes; the agent's return with "
+        f"mean actions is {result.returns.mean():,.0f} ± {result.returns.std():,.0f}.",
+        style="dim",
+    )
+    screen.print(f"Written: {', '.join(map(str, written))}", style="dim", soft_wrap=True)
 
 
 def _between(interval: Interval) -> str:

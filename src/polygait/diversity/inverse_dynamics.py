@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+import optax
+from jaxtyping import Array, Float, Int, Key
 
 from polygait.config import DirConfig
 from polygait.learning.networks import Mlp
+from polygait.learning.normalizer import Moments, center_and_factor
 
 LOG_STD_RANGE = (-10.0, 0.5)
 """Softly, the logarithm of the standard deviation stays within these bounds."""
@@ -65,3 +68,56 @@ class InverseDynamics(eqx.Module):
             log_std = jnp.maximum(log_std, math.log(std_floor))
         deviation = (transitions.action - mean) * jnp.exp(-log_std)
         return 0.5 * deviation**2 + log_std + 0.5 * math.log(2 * math.pi)
+
+
+def normalized(model: InverseDynamics, moments: Moments) -> InverseDynamics:
+    """The model with the statistics of its (one) member's filtered states."""
+    center, factor = center_and_factor(moments)
+    return _with_statistics(model, (jnp.asarray(center[0]), jnp.asarray(factor[0])))
+
+
+def initial_optimizer(model: InverseDynamics, config: DirConfig) -> optax.OptState:
+    """What fit_model's Adam knows before its first step."""
+    return _optimizer(config).init(_trained(model))
+
+
+@functools.partial(jax.jit, static_argnames="config")
+def fit_model(
+    model: InverseDynamics,
+    optimizer: optax.OptState,
+    transitions: Transitions,
+    order: Int[Array, "step minibatch"],
+    config: DirConfig,
+) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
+    """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
+    statistics = (model.center, model.factor)
+    descend = _optimizer(config)
+
+    def loss(network: InverseDynamics, minibatch: Transitions) -> Float[Array, ""]:
+        return _with_statistics(network, statistics).negative_log_likelihood(minibatch).mean()
+
+    def step(carry: tuple, ids: Int[Array, " minibatch"]) -> tuple[tuple, Float[Array, ""]]:
+        network, state = carry
+        minibatch = jax.tree.map(lambda array: array[ids], transitions)
+        value, gradient = jax.value_and_grad(loss)(network, minibatch)
+        change, state = descend.update(gradient, state, network)
+        return (eqx.apply_updates(network, change), state), value
+
+    (network, optimizer), losses = jax.lax.scan(step, (_trained(model), optimizer), order)
+    return _with_statistics(network, statistics), optimizer, losses.mean()
+
+
+def _optimizer(config: DirConfig) -> optax.GradientTransformation:
+    """Adam; weight decay enters the gradient, as in the authors' optimiser."""
+    return optax.chain(optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate))
+
+
+def _trained(model: InverseDynamics) -> Any:
+    """The part of a model that gradients move: its network."""
+    return _with_statistics(model, (None, None))
+
+
+def _with_statistics(model: InverseDynamics, statistics: tuple[Any, Any]) -> InverseDynamics:
+    return eqx.tree_at(
+        lambda one: (one.center, one.factor), model, statistics, is_leaf=lambda leaf: leaf is None
+    )

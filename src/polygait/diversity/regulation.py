@@ -13,17 +13,22 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from polygait.config import DirConfig
-from polygait.diversity.inverse_dynamics import InverseDynamics, Transitions
+from polygait.diversity.inverse_dynamics import (
+    InverseDynamics,
+    Transitions,
+    fit_model,
+    initial_optimizer,
+    normalized,
+)
 from polygait.diversity.method import (
     Bonus,
     Fitted,
@@ -35,7 +40,7 @@ from polygait.diversity.method import (
 )
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
-from polygait.learning.normalizer import Moments, center_and_factor, initial_moments, merge_moments
+from polygait.learning.normalizer import Moments, initial_moments, merge_moments
 from polygait.learning.rollout import Rollout
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.tasks.state import StateFilter
@@ -95,7 +100,7 @@ class Regulation(Method):
         model = InverseDynamics(named_key(keys[0], "inverse dynamics"), *sizes, self.config)
         return RegulationState(
             model=model,
-            optimizer=_optimizer(self.config).init(_trained(model)),
+            optimizer=initial_optimizer(model, self.config),
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
             earlier=_stack([_read(tensors, model) for tensors in earlier], model),
@@ -127,13 +132,10 @@ class Regulation(Method):
         model = state.model
         if config.normalize_inputs:
             moments = merge_moments(moments, self.filter(rollout.observation))
-            center, factor = center_and_factor(moments)
-            model = eqx.tree_at(
-                lambda one: (one.center, one.factor), model, (jnp.asarray(center[0]), jnp.asarray(factor[0]))
-            )
+            model = normalized(model, moments)
         seed = np.asarray(order_seeds(keys, "inverse dynamics", iteration))[0]
         order = sample_order(seed, len(transitions.action), config.epochs, config.minibatch_size)
-        model, optimizer, loss = _fit(model, state.optimizer, transitions, order, config)
+        model, optimizer, loss = fit_model(model, state.optimizer, transitions, order, config)
         own_now = float(_likelihood(model, transitions, self._floor).mean())
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
@@ -162,44 +164,6 @@ class Regulation(Method):
         pair = (rollout.observation, rollout.next_observation)
         state, next_state = (jnp.asarray(self.filter(one).reshape(len(action), -1)) for one in pair)
         return Transitions(state, next_state, jnp.asarray(action))
-
-
-def _optimizer(config: DirConfig) -> optax.GradientTransformation:
-    """Adam; weight decay enters the gradient, as in the authors' optimiser."""
-    return optax.chain(optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate))
-
-
-def _trained(model: InverseDynamics) -> Any:
-    """The part of a model that gradients move: its network."""
-    return eqx.tree_at(lambda one: (one.center, one.factor), model, (None, None))
-
-
-@functools.partial(jax.jit, static_argnames="config")
-def _fit(
-    model: InverseDynamics,
-    optimizer: optax.OptState,
-    transitions: Transitions,
-    order: Int[Array, "step minibatch"],
-    config: DirConfig,
-) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
-    """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
-    statistics = (model.center, model.factor)
-    descend = _optimizer(config)
-
-    def loss(network: InverseDynamics, minibatch: Transitions) -> Float[Array, ""]:
-        whole = eqx.tree_at(lambda one: (one.center, one.factor), network, statistics, is_leaf=_is_none)
-        return whole.negative_log_likelihood(minibatch).mean()
-
-    def step(carry: tuple, ids: Int[Array, " minibatch"]) -> tuple[tuple, Float[Array, ""]]:
-        network, state = carry
-        minibatch = jax.tree.map(lambda array: array[ids], transitions)
-        value, gradient = jax.value_and_grad(loss)(network, minibatch)
-        change, state = descend.update(gradient, state, network)
-        return (eqx.apply_updates(network, change), state), value
-
-    (network, optimizer), losses = jax.lax.scan(step, (_trained(model), optimizer), order)
-    fitted = eqx.tree_at(lambda one: (one.center, one.factor), network, statistics, is_leaf=_is_none)
-    return fitted, optimizer, losses.mean()
 
 
 @functools.partial(jax.jit, static_argnames="std_floor")
@@ -260,7 +224,3 @@ def _named_leaves(model: InverseDynamics) -> tuple[list[str], list[Array]]:
     return [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths], [
         leaf for _, leaf in paths
     ]
-
-
-def _is_none(leaf: object) -> bool:
-    return leaf is None

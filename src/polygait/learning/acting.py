@@ -44,6 +44,16 @@ class NumpyPolicy:
         self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
         self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, self._layers[-1].shape[-1])
 
+    def act(
+        self,
+        observation: Float32[np.ndarray, "member env state"],
+        noise: Float32[np.ndarray, "member env action"],
+        out: Float32[np.ndarray, "member env action"],
+    ) -> None:
+        """Write a = μ(s) + σ·noise, unclipped, into `out`."""
+        np.multiply(noise, self.std[:, None], out=out)
+        np.add(out, self.mean(observation), out=out)
+
     def mean(
         self, observation: Float32[np.ndarray, "member env state"]
     ) -> Float32[np.ndarray, "member env action"]:

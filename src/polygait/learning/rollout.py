@@ -12,7 +12,6 @@ from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Int64, Integer,
 
 from polygait.config import PPOConfig
 from polygait.errors import UserError
-from polygait.learning.acting import NumpyPolicy
 from polygait.learning.keys import named_key
 from polygait.tasks.task import Step
 
@@ -33,6 +32,19 @@ class Environments(Protocol):
 
     def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
+        ...
+
+
+@runtime_checkable
+class Actor(Protocol):
+    """Whoever chooses actions, for every member and environment."""
+
+    def act(self, observation: np.ndarray, noise: np.ndarray, out: np.ndarray) -> None:
+        """Write what to do into `out`, given what is seen and standard normal noise."""
+        ...
+
+    def mean(self, observation: np.ndarray) -> np.ndarray:
+        """What is done without noise."""
         ...
 
 
@@ -67,7 +79,7 @@ class Rollout(NamedTuple):
     episodes: Episodes
     position: Position
     """Where to go on."""
-    policy: NumpyPolicy
+    policy: Actor
     """Who acted: it can tell what every member would do on average in any state."""
 
 
@@ -120,17 +132,17 @@ def _draw(
 
 def collect(
     task: Environments,
-    policy: NumpyPolicy,
+    policy: Actor,
     noise: Float32[np.ndarray, "time member env action"],
     position: Position,
 ) -> Rollout:
-    """Go on from `position` for as many steps as there is noise: a = μ(s) + σ·noise.
+    """Go on from `position` for as many steps as there is noise.
 
     The environment receives a cut to [−1, 1]; the record keeps a itself, which is what π(a|s) is about.
     """
     rollout = _blank(noise.shape, position, policy)
     rows = noise.shape[1:3]
-    action = np.multiply(noise, policy.std[:, None], out=rollout.action)
+    action = rollout.action
     clipped = np.empty_like(action[0])
     commands = clipped.reshape(task.num_envs, task.action_size)
     episode_return, episode_length = position.episode_return.copy(), position.episode_length.copy()
@@ -138,7 +150,7 @@ def collect(
     observation: np.ndarray = position.observation
     for time in range(len(noise)):
         rollout.observation[time] = observation
-        np.add(action[time], policy.mean(rollout.observation[time]), out=action[time])
+        policy.act(rollout.observation[time], noise[time], out=action[time])
         np.minimum(action[time], 1.0, out=clipped)
         np.maximum(clipped, -1.0, out=clipped)
         step = task.step(commands)
@@ -177,7 +189,7 @@ def recent_mean(recent: Float64[np.ndarray, "member episode"]) -> Float64[np.nda
     )
 
 
-def _blank(shape: tuple[int, ...], position: Position, policy: NumpyPolicy) -> Rollout:
+def _blank(shape: tuple[int, ...], position: Position, policy: Actor) -> Rollout:
     """A rollout with room for everything; its noise has the given shape."""
     time, *rows, _ = shape
     states = (time, *position.observation.shape)
