@@ -23,6 +23,7 @@ from polygait.console import (
     print_tasks,
 )
 from polygait.errors import UserError, unknown_name
+from polygait.study_verbs import study_report, study_run, study_status
 
 if TYPE_CHECKING:
     from polygait.evaluation import Plan
@@ -407,6 +408,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "behaviour": behaviour,
     "filters": filters,
     "motivation": motivation,
+    "study run": study_run,
+    "study status": study_status,
+    "study report": study_report,
 }
 
 
@@ -459,7 +463,8 @@ def main() -> None:
         print(overview())
         return
     try:
-        verb = arguments[0]
+        words = 2 if arguments[0] in {name.partition(" ")[0] for name in VERBS if " " in name} else 1
+        verb = " ".join(arguments[:words])
         if verb == "--version":
             from polygait import __version__
 
@@ -468,7 +473,7 @@ def main() -> None:
         if verb not in VERBS:
             raise unknown_name("verb", verb, VERBS)
         warnings.showwarning = _show_warning
-        tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=arguments[1:])
+        tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=arguments[words:])
     except UserError as error:
         print(f"polygait: {error}", file=sys.stderr)
         sys.exit(2)
@@ -487,7 +492,7 @@ def overview() -> str:
     for name, verb in VERBS.items():
         paragraphs = (inspect.getdoc(verb) or "").split("\n\n")
         example = next(one for one in paragraphs if one.startswith("Example: "))
-        lines += [f"  {name:<12}{paragraphs[0]}", f"  {'':<12}{example.removeprefix('Example: ')}"]
+        lines += [f"  {name:<14}{paragraphs[0]}", f"  {'':<14}{example.removeprefix('Example: ')}"]
     return "\n".join([*lines, "", "One verb's options: polygait VERB --help"])
 
 

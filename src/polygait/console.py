@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polygait.experiments.filters import Diagnosis
     from polygait.experiments.motivation import Result
     from polygait.population.population import Population
+    from polygait.study.status import JobStatus
 
 
 def print_members(path: str, population: Population) -> None:
@@ -260,3 +261,33 @@ def console() -> Console:
 def _shortened(names: list[str], most: int = 4) -> str:
     more = f", … ({len(names)})" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
+    """All jobs of a study, and how many are in which state."""
+    from collections import Counter
+
+    from polygait.study.status import STATES
+
+    colours = {"done": "green", "running": "cyan", "failed": "red", "stopped": "yellow", "waiting": "dim"}
+    rows = [
+        (
+            one.task,
+            one.method,
+            str(one.seed),
+            f"[{colours[one.state]}]{one.state}[/]",
+            f"{100 * one.share:.0f} %",
+            f"{one.phase}, {one.steps_per_second:,.0f} steps/s" if one.steps_per_second else one.phase,
+            "" if one.state == "waiting" or math.isnan(one.episode_return) else f"{one.episode_return:,.0f}",
+            one.reason.splitlines()[0] if one.reason else "",
+        )
+        for one in statuses
+    ]
+    columns = ("task", "method", "seed", "state", "done", "now", "return", "why")
+    screen = console()
+    print_table(screen, name, columns, rows)
+    counted = Counter(one.state for one in statuses)
+    screen.print(", ".join(f"{counted[state]} {state}" for state in STATES if counted[state]))
+    for one in statuses:
+        if one.state == "failed":
+            screen.print(f"Log of {one.name}: {one.log}", style="dim")

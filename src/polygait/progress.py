@@ -73,6 +73,12 @@ def _write_live(share: float, text: str) -> None:
     sys.stderr.flush()
 
 
+def liner() -> Callable[[float, str], None]:
+    """Shows a share of all work and a line about it, fit for where standard error goes."""
+    plain = _PlainLines()
+    return _write_live if sys.stderr.isatty() else lambda _, text: plain(text)
+
+
 def finish() -> None:
     """End the live line, so that what follows has its own."""
     if sys.stderr.isatty():

@@ -1,0 +1,1 @@
+"""What is told about results: tables, figures, pages, videos."""

@@ -1,0 +1,1 @@
+"""Studies: many trainings and measurements from one file, and how sure their numbers are."""

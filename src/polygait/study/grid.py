@@ -1,0 +1,251 @@
+"""A study's file: methods × tasks × seeds, how to train, what to measure; jobs named by content."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polygait.config import TrainConfig
+from polygait.errors import UserError, did_you_mean
+from polygait.population.results import file_name
+from polygait.population.strict_json import canonical, to_plain
+from polygait.presets import RunConfig, resolve
+
+FORMAT = 1
+"""Of jobs; a job of another format is another job."""
+_TRAINING: dict[str, tuple[str, Any]] = {
+    "members": ("a whole number", int),
+    "steps": ("a whole number", int),
+    "preset": ("text", str),
+    "remove": ("a list of texts", list),
+    "alpha": ("a number", float),
+    "envs": ("a whole number", int),
+    "settings": ("a list of texts", list),
+}
+"""What may stand at the top, under [task.NAME] and under [method.NAME]."""
+_MEASURES: dict[str, tuple[str, Any]] = {
+    "suites": ("a list of texts", list),
+    "episodes": ("a whole number", int),
+    "held_out": ("a whole number", int),
+    "seed": ("a whole number", int),
+    "diversity_states": ("a whole number", int),
+    "contact_episodes": ("a whole number", int),
+}
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What to measure of every population."""
+
+    suites: tuple[str, ...] = ("paper",)
+    """Of `polygait evaluate`; a path that ends in .toml is read when the study is."""
+    episodes: int = 20
+    """Per member and condition; they also choose the member."""
+    held_out: int = 20
+    """Fresh episodes of the chosen member in every condition; 0 for none."""
+    seed: int = 0
+    """All starts follow from it."""
+    diversity_states: int = 2000
+    """States of random actions on which members' actions are compared; 0 for no diversity score."""
+    contact_episodes: int = 20
+    """Episodes per member in which feet are watched; 0 for none."""
+    suite_texts: dict[str, str] = field(default_factory=dict)
+    """What the suites' files say, by their paths: jobs may run where the files are not."""
+
+    @property
+    def address(self) -> str:
+        """A name for these measurements; different ones never mix."""
+        return _digest({"format": FORMAT, "measures": dataclasses.asdict(self)})
+
+
+@dataclass(frozen=True)
+class StudyJob:
+    """One population to train and to measure."""
+
+    config: TrainConfig
+    run: RunConfig
+    """The same with every choice filled in."""
+    measures: Measures
+
+    @property
+    def name(self) -> str:
+        """Names the training by its content: whatever changes its result changes its name."""
+        words = file_name(f"{self.run.task}-{self.run.method}-{self.run.seed}")
+        return f"{words}-{_digest({'format': FORMAT, 'run': self.run.to_json()})}"
+
+    @property
+    def training_steps(self) -> int:
+        """Of all members."""
+        return self.run.members * self.run.iterations * self.run.ppo.rollout_steps
+
+    def to_json(self) -> dict[str, Any]:
+        """The job as plain data."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "config": dataclasses.asdict(self.config),
+            "measures": dataclasses.asdict(self.measures),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> StudyJob:
+        """The job that to_json() described, by a polygait that would train the same."""
+        try:
+            config = TrainConfig(**_tuples(data["config"]))
+            job = cls(config, resolve(config), Measures(**_tuples(data["measures"])))
+            name = data["name"]
+        except (KeyError, TypeError) as error:
+            raise UserError(f"This is not a job of a study: {error}.") from error
+        if job.name != name:
+            raise UserError(
+                f"This polygait would train something else than {name}.",
+                "Install the same version of polygait wherever jobs run.",
+            )
+        return job
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study's file asks for."""
+
+    name: str
+    methods: tuple[str, ...]
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    training: dict[str, Any]
+    """Choices for all jobs; a task's and then a method's own replace them."""
+    task_training: dict[str, dict[str, Any]]
+    method_training: dict[str, dict[str, Any]]
+    measures: Measures
+
+    def jobs(self) -> list[StudyJob]:
+        """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
+        made, problems = [], []
+        for seed in self.seeds:
+            for task in self.tasks:
+                for method in self.methods:
+                    try:
+                        made.append(self._job(task, method, seed))
+                    except UserError as error:
+                        problems += [f"{task}, {method}: {line}" for line in error.problem.splitlines()]
+        if problems:
+            raise UserError("\n".join(dict.fromkeys(problems)), "Nothing was started.")
+        return made
+
+    def _job(self, task: str, method: str, seed: int) -> StudyJob:
+        own = {**self.training, **self.task_training.get(task, {}), **self.method_training.get(method, {})}
+        sections = (self.training, self.task_training.get(task, {}), self.method_training.get(method, {}))
+        own["overrides"] = tuple(text for section in sections for text in section.get("settings", ()))
+        own.pop("settings", None)
+        if method == "pg":
+            own["members"] = 1
+        config = TrainConfig(task=task, method=method, seed=seed, **own)
+        return StudyJob(config, resolve(config), self.measures)
+
+
+def read_study(path: str | Path) -> Study:
+    """A study from its TOML file, with everything wrong in it told at once."""
+    path = Path(path)
+    table = _read(path)
+    problems = [f"{name} is missing." for name in ("methods", "tasks", "seeds") if name not in table]
+    problems += _unknown(table, ("methods", "tasks", "seeds", "task", "method", "measure", *_TRAINING), "")
+    for name, kind in (("methods", str), ("tasks", str), ("seeds", int)):
+        problems += _axis_problems(name, table.get(name, [None]), kind)
+    problems += _section_problems({name: table[name] for name in _TRAINING if name in table}, _TRAINING, "")
+    for axis, names in (("task", table.get("tasks", [])), ("method", table.get("methods", []))):
+        for name, section in _tables(table.get(axis, {})).items():
+            if name not in names:
+                problems.append(f"[{axis}.{name}] is for a {axis} that the study does not have.")
+            problems += _section_problems(section, _TRAINING, f"{axis}.{name}.")
+    measure = table.get("measure", {})
+    problems += _section_problems(measure, _MEASURES, "measure.")
+    problems += _measure_problems(measure)
+    if problems:
+        raise UserError("\n".join(f"{path}: {problem}" for problem in problems), "Nothing was started.")
+    suites = tuple(measure.get("suites", Measures.suites))
+    texts = {suite: _suite_text(suite) for suite in suites if suite.endswith(".toml")}
+    return Study(
+        name=path.stem,
+        methods=tuple(table["methods"]),
+        tasks=tuple(table["tasks"]),
+        seeds=tuple(table["seeds"]),
+        training=_tuples({name: table[name] for name in _TRAINING if name in table}),
+        task_training={name: _tuples(section) for name, section in table.get("task", {}).items()},
+        method_training={name: _tuples(section) for name, section in table.get("method", {}).items()},
+        measures=Measures(**_tuples(measure), suite_texts=texts),
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"Cannot read {path}: {error.strerror}.", "Give a study's TOML file, such as studies/smoke.toml."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}.") from error
+
+
+def _suite_text(suite: str) -> str:
+    from polygait.suites import suite_conditions
+
+    suite_conditions(suite, "", {})  # says what is wrong with the file, if anything is
+    return Path(suite).read_text(encoding="utf-8")
+
+
+def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
+    word = "texts" if kind is str else "whole numbers"
+    if not isinstance(values, list) or not values or not all(type(one) is kind for one in values):
+        return [] if values == [None] else [f"{name} must be a list of {word}, got {values!r}."]
+    repeated = sorted({one for one in values if values.count(one) > 1})
+    return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
+
+
+def _section_problems(section: Any, known: Mapping[str, tuple[str, Any]], prefix: str) -> list[str]:
+    if not isinstance(section, dict):
+        return [f"{prefix.rstrip('.')} must be a table, got {section!r}."]
+    problems = _unknown(section, known, prefix)
+    for name, (word, kind) in known.items():
+        if name in section and not _is_a(section[name], kind):
+            problems.append(f"{prefix}{name} must be {word}, got {section[name]!r}.")
+    return problems
+
+
+def _measure_problems(measure: Any) -> list[str]:
+    least = {"episodes": 1, "held_out": 0, "seed": 0, "diversity_states": 0, "contact_episodes": 0}
+    numbers = measure.items() if isinstance(measure, dict) else ()
+    return [
+        f"measure.{name} must be at least {least[name]}, got {value}."
+        for name, value in numbers
+        if name in least and type(value) is int and value < least[name]
+    ]
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return type(value) in ((int, float) if kind is float else (kind,))
+
+
+def _unknown(section: Mapping[str, Any], known: Any, prefix: str) -> list[str]:
+    return [
+        f"Unknown entry: {prefix}{name}. {did_you_mean(name, known)}" for name in section if name not in known
+    ]
+
+
+def _tables(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tuples(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in section.items()}
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(canonical(to_plain(content))).hexdigest()[:12]

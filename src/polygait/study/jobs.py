@@ -1,0 +1,244 @@
+"""One job from its beginning to its end: train, measure, write the result down.
+
+JOB/job.json               what to do
+JOB/run/                   the population, its checkpoints and evaluations
+JOB/result-ADDRESS.json    what was measured; there when all is done
+JOB/status.json            how far it is, renewed while it runs
+JOB/log.txt                what its processes said
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polygait.errors import UserError
+from polygait.population.files import make_folder, read_bounded, write_atomically
+from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.study.grid import FORMAT, Measures, StudyJob
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polygait.population.population import Population
+    from polygait.progress import Progress
+
+JOB_LIMIT, RESULT_LIMIT = 2**20, 2**28
+CURVE_POINTS = 100
+"""Of every member's learning curve."""
+_AGAIN = "run the study again; what is done is kept"
+
+PHASES = {"training": 0.8, "evaluating": 0.14, "fresh episodes": 0.02, "diversity": 0.01, "contacts": 0.03}
+"""What a job goes through, and the share of its time that each phase takes, roughly."""
+
+Tell = Callable[[str, float, dict[str, Any]], None]
+"""Told the phase of a job, its share of that phase, and numbers to show."""
+
+
+def share_of_job(phase: str, share: float) -> float:
+    """How much of a whole job is done when this share of a phase is."""
+    before = list(PHASES).index(phase)
+    return sum(list(PHASES.values())[:before]) + PHASES[phase] * share
+
+
+class JobFolder:
+    """Where one job lives."""
+
+    def __init__(self, path: Path, measures: Measures) -> None:
+        self.path = path
+        self.run = path / "run"
+        self.log = path / "log.txt"
+        self.result = path / f"result-{measures.address}.json"
+
+    @classmethod
+    def of(cls, out: Path, job: StudyJob) -> JobFolder:
+        """The folder of a job in a study's folder."""
+        return cls(out / "jobs" / job.name, job.measures)
+
+    @property
+    def done(self) -> bool:
+        """Whether the result is there."""
+        return self.result.exists()
+
+    def prepare(self, job: StudyJob) -> None:
+        """Write down what to do."""
+        make_folder(self.path)
+        write_atomically(self.path / "job.json", canonical(to_plain(job.to_json())), _AGAIN)
+
+    def write_status(self, status: dict[str, Any]) -> None:
+        """Say how far the job is; only the process that runs it, or that saw it end, may."""
+        about = {**status, "process": os.getpid(), "host": socket.gethostname()}
+        write_atomically(self.path / "status.json", canonical(to_plain(about)), _AGAIN)
+
+    def status(self) -> dict[str, Any]:
+        """What was last said; empty before the first time."""
+        try:
+            return from_plain(parse(read_bounded(self.path / "status.json", JOB_LIMIT)))
+        except (FileNotFoundError, ValueError):
+            return {}
+
+    def read_result(self) -> dict[str, Any]:
+        """What was measured."""
+        try:
+            return from_plain(parse(read_bounded(self.result, RESULT_LIMIT)))
+        except ValueError as error:
+            raise UserError(
+                f"Damaged: {self.result} is not JSON ({error}).", "Delete it and run the study again."
+            ) from error
+
+
+def read_job(path: Path) -> StudyJob:
+    """What job.json asks for."""
+    try:
+        return StudyJob.from_json(parse(read_bounded(path / "job.json", JOB_LIMIT)))
+    except (FileNotFoundError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} is not the folder of a job: {error}.") from error
+
+
+def run_job(path: Path, threads: int, tell: Tell) -> None:
+    """Train and measure whatever is missing; killed at any moment and run again, the result is the same."""
+    job = read_job(path)
+    folder = JobFolder(path, job.measures)
+    population = _trained(job, folder, threads, tell)
+    result = {
+        "format": FORMAT,
+        "job": job.name,
+        "config": job.run.to_json(),
+        **_measured(job, folder, population, threads, tell),
+    }
+    write_atomically(folder.result, canonical(to_plain(result)), _AGAIN)
+
+
+def _trained(job: StudyJob, folder: JobFolder, threads: int, tell: Tell) -> Population:
+    from dataclasses import replace
+
+    from polygait.progress import all_of, printer
+    from polygait.runs import resume, train
+
+    def watch(progress: Progress) -> None:
+        numbers = {"steps_per_second": progress.steps_per_second, "return": progress.episode_return}
+        tell("training", progress.share, numbers)
+
+    report = all_of(printer(), watch)
+    if (folder.run / "manifest.json").exists():
+        return resume(folder.run, threads, report)
+    return train(replace(job.config, threads=threads), folder.run, report)
+
+
+def _measured(
+    job: StudyJob, folder: JobFolder, population: Population, threads: int, tell: Tell
+) -> dict[str, Any]:
+    from polygait.population.store import RunFolder
+
+    measures = job.measures
+    frame = _evaluated(measures, folder, population, threads, tell)
+    return {
+        "versions": RunFolder.open(folder.run).manifest["versions"],
+        "returns": frame.drop("returns", "weights", "made_with", "episodes", "seed").to_dict(as_series=False),
+        "held_out": _held_out(frame, population, measures, threads, tell),
+        "curves": _curves(folder),
+        **_behaviour(population, measures, threads, tell),
+    }
+
+
+def _evaluated(
+    measures: Measures, folder: JobFolder, population: Population, threads: int, tell: Tell
+) -> pl.DataFrame:
+    """All suites in one frame, a condition that several have only once."""
+    import polars as pl
+
+    from polygait.evaluation import evaluate
+
+    frames = []
+    for place, suite in enumerate(measures.suites):
+
+        def count(done: int, total: int, place: int = place) -> None:
+            tell("evaluating", (place + done / max(1, total)) / len(measures.suites), {})
+
+        wishes: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
+        wishes |= {"episodes": measures.episodes, "seed": measures.seed}
+        frames.append(evaluate(population, count, None, **wishes))
+    return pl.concat(frames).unique(["member", "condition", "variation"], keep="first", maintain_order=True)
+
+
+def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:
+    """A suite's name, or its file written out where this job runs."""
+    if suite not in measures.suite_texts:
+        return suite
+    from polygait.population.results import file_name
+
+    path = folder.path / "suites" / f"{file_name(suite.removesuffix('.toml'))}.toml"
+    write_atomically(path, measures.suite_texts[suite].encode(), _AGAIN)
+    return str(path)
+
+
+def _held_out(
+    frame: pl.DataFrame, population: Population, measures: Measures, threads: int, tell: Tell
+) -> dict[str, list[Any]] | None:
+    """The member that would be chosen in every condition, and its mean return on fresh episodes."""
+    from polygait.adaptation import Episodes
+    from polygait.episodes import world_of
+
+    if measures.held_out == 0:
+        return None
+    make = world_of(population, None, threads)
+    columns: dict[str, list[Any]] = {"condition": [], "scale": [], "member": [], "mean_return": []}
+    cells = frame.partition_by("condition", "variation", maintain_order=True)
+    for place, cell in enumerate(cells):
+        tell("fresh episodes", place / len(cells), {})
+        chosen = cell.row(int(cell["mean_return"].arg_max() or 0), named=True)
+        episodes = Episodes(population, make, chosen["variation"], measures.seed)
+        fresh = episodes.held_out(chosen["member"], measures.held_out)
+        row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.mean()))
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    return columns
+
+
+def _behaviour(population: Population, measures: Measures, threads: int, tell: Tell) -> dict[str, Any]:
+    """Diversity score and foot contacts, where they are wanted and there are several members and feet."""
+    found: dict[str, Any] = {"diversity": None, "contacts": None, "patterns": None}
+    if measures.diversity_states and len(population) > 1:
+        from polygait.behaviour import diversity_score
+
+        tell("diversity", 0.0, {})
+        found["diversity"] = diversity_score(population, measures.diversity_states, measures.seed)
+    if measures.contact_episodes and population.make_task(1).feet:
+        from polygait.behaviour import contact_pattern, contact_shares
+
+        tell("contacts", 0.0, {})
+        shares = contact_shares(population, measures.contact_episodes, seed=measures.seed, threads=threads)
+        found["contacts"] = {"feet": list(shares.feet), "down": shares.down.tolist()}
+        patterns = [
+            contact_pattern(population, member.index, seed=measures.seed) for member in population.members
+        ]
+        found["patterns"] = {
+            "time_step": patterns[0].time_step,
+            "down": [
+                ["".join("1" if one else "0" for one in foot) for foot in pattern.down.T]
+                for pattern in patterns
+            ],
+        }
+    return found
+
+
+def _curves(folder: JobFolder) -> dict[str, list[Any]]:
+    """How every member's return grew: its index, its steps, the mean return of recent episodes."""
+    from polygait.population.store import RunFolder
+
+    columns: dict[str, list[Any]] = {"member": [], "steps": [], "return": []}
+    lines = RunFolder.open(folder.run).metrics()
+    last = max((line["iteration"] for line in lines), default=0)
+    every = max(1, (last + 1) // CURVE_POINTS)
+    for line in lines:
+        if line["iteration"] % every == 0 or line["iteration"] == last:
+            for place, value in enumerate(line["return"]):
+                columns["member"].append(line["members"][0] + place)
+                columns["steps"].append(line["steps"])
+                columns["return"].append(value)
+    return columns

@@ -1,0 +1,97 @@
+"""What a study's finished jobs measured, in frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from polygait.study.grid import StudyJob
+from polygait.study.jobs import JobFolder
+
+_WHOSE = {"task": pl.String, "method": pl.String, "seed": pl.Int64}
+_RETURNS = {"condition": pl.String, "scale": pl.Float64, "member": pl.Int64, "mean_return": pl.Float64}
+_CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
+_CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
+
+
+class Results(NamedTuple):
+    """Frames with one row per number; all begin with task, method, seed."""
+
+    returns: pl.DataFrame
+    """condition, scale, member, mean_return"""
+    held_out: pl.DataFrame
+    """The same for the member chosen in each condition, on fresh episodes."""
+    diversity: pl.DataFrame
+    """score"""
+    curves: pl.DataFrame
+    """member, steps, return"""
+    contacts: pl.DataFrame
+    """member, episode, foot, down: the share of time a foot touches the ground."""
+    patterns: dict[tuple[str, str, int], dict[str, Any]]
+    """Of every job: its feet, and for each member and foot a text of 0 and 1, one per step of an episode."""
+    versions: dict[str, list[str]]
+    """Of everything that can change a result; more than one where jobs differ."""
+    done: int
+    jobs: int
+
+
+def read_results(jobs: Sequence[StudyJob], out: Path) -> Results:
+    """Of all jobs that are done."""
+    rows: dict[str, list[pl.DataFrame]] = {name: [] for name in ("returns", "held_out", "curves", "contacts")}
+    scores: list[dict[str, Any]] = []
+    patterns: dict[tuple[str, str, int], dict[str, Any]] = {}
+    versions: dict[str, set[str]] = {}
+    done = 0
+    for job in jobs:
+        folder = JobFolder.of(out, job)
+        if not folder.done:
+            continue
+        done += 1
+        result = folder.read_result()
+        whose = {"task": job.run.task, "method": job.run.method, "seed": job.run.seed}
+        rows["returns"].append(_frame(result["returns"], _RETURNS, whose))
+        rows["curves"].append(_frame(result["curves"], _CURVES, whose))
+        if result["held_out"] is not None:
+            rows["held_out"].append(_frame(result["held_out"], _RETURNS, whose))
+        if result["diversity"] is not None:
+            scores.append({**whose, "score": result["diversity"]})
+        if result["contacts"] is not None:
+            rows["contacts"].append(_frame(_contact_columns(result["contacts"]), _CONTACTS, whose))
+            feet = result["contacts"]["feet"]
+            patterns[job.run.task, job.run.method, job.run.seed] = {"feet": feet, **result["patterns"]}
+        for name, version in result["versions"].items():
+            versions.setdefault(name, set()).add(version)
+    return Results(
+        returns=_together(rows["returns"], _RETURNS),
+        held_out=_together(rows["held_out"], _RETURNS),
+        diversity=pl.DataFrame(scores, schema={**_WHOSE, "score": pl.Float64}),
+        curves=_together(rows["curves"], _CURVES),
+        contacts=_together(rows["contacts"], _CONTACTS),
+        patterns=patterns,
+        versions={name: sorted(found) for name, found in versions.items()},
+        done=done,
+        jobs=len(jobs),
+    )
+
+
+def _frame(columns: dict[str, list[Any]], schema: dict[str, Any], whose: dict[str, Any]) -> pl.DataFrame:
+    frame = pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
+    named = [pl.lit(value, dtype=_WHOSE[name]).alias(name) for name, value in whose.items()]
+    return frame.select(*named, *schema)
+
+
+def _together(frames: list[pl.DataFrame], schema: dict[str, Any]) -> pl.DataFrame:
+    return pl.concat(frames) if frames else pl.DataFrame(schema={**_WHOSE, **schema})
+
+
+def _contact_columns(contacts: dict[str, Any]) -> dict[str, list[Any]]:
+    rows = [
+        (member, episode, foot, share)
+        for member, episodes in enumerate(contacts["down"])
+        for episode, shares in enumerate(episodes)
+        for foot, share in zip(contacts["feet"], shares, strict=True)
+    ]
+    return dict(zip(_CONTACTS, map(list, zip(*rows, strict=True)), strict=True))

@@ -1,0 +1,201 @@
+"""The verbs of `polygait study`: parse, call, print."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro.conf
+
+from polygait.errors import UserError
+
+if TYPE_CHECKING:
+    from polygait.study.engines import Engine, Outcome
+    from polygait.study.grid import Study, StudyJob
+
+StudyPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml")]
+_SHOW_SECONDS = 1.0
+
+
+def study_run(
+    study: StudyPath,
+    /,
+    *,
+    out: str | None = None,
+    engine: Literal["local", "ray"] = "local",
+    jobs: int | None = None,
+    retries: int = 2,
+    address: str | None = None,
+    cpus_per_job: int | None = None,
+    shared: bool = False,
+    dry_run: bool = False,
+) -> None:
+    """Train and measure every population of a study; what is done is skipped, what was begun goes on.
+
+    Example: polygait study run studies/smoke.toml --jobs 2
+
+    Args:
+        study: The study's file.
+        out: Where its jobs are kept; runs/NAME if left out. Studies may share a folder.
+        engine: local runs one process per core here, ray runs on a cluster (needs the extra "ray").
+        jobs: Local: how many jobs at once, one per core if left out.
+        retries: How often a job that crashed is tried again, from its last checkpoint.
+        address: Ray: an existing cluster, such as auto or ray://HOST:10001; without it one is started here.
+        cpus_per_job: Ray: cores that a job asks for and whose threads its physics uses; 1 if left out.
+        shared: Ray: all nodes see --out under the same path, so nothing needs to be copied.
+        dry_run: Say what it would cost, and end.
+
+    """
+    from polygait.study.engines import run_jobs
+    from polygait.study.grid import read_study
+    from polygait.study.status import Overview
+
+    asked = read_study(study)
+    wanted, folder = asked.jobs(), _folder(asked, out)
+    if retries < 0:
+        raise UserError(f"retries must not be negative, got {retries}.")
+    chosen = _engine(engine, jobs, address, cpus_per_job, shared)
+    try:
+        if not _announce(asked, wanted, folder, chosen.slots) or dry_run:
+            return
+        outcome = run_jobs(wanted, folder, chosen, retries, _every_second(Overview(wanted, folder)))
+    except KeyboardInterrupt:
+        print(f"\nStopped and saved. Go on with: polygait study run {study}", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        chosen.stop()
+    _tell(outcome, study, folder)
+
+
+def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = False) -> None:
+    """How far every job of a study is, also while it runs.
+
+    Example: polygait study status studies/smoke.toml
+
+    Args:
+        study: The study's file.
+        out: Where its jobs are kept; runs/NAME if left out.
+        json: Print for a program to read.
+
+    """
+    from polygait.console import print_study
+    from polygait.population.strict_json import to_plain
+    from polygait.study.grid import read_study
+    from polygait.study.status import study_status as statuses
+
+    asked = read_study(study)
+    found = statuses(asked.jobs(), _folder(asked, out))
+    if json:
+        print(json_module.dumps(to_plain([one._asdict() for one in found]), indent=2))
+    else:
+        print_study(asked.name, found)
+
+
+def study_report(
+    study: StudyPath, /, *, out: str | None = None, to: str | None = None, charts: bool = True
+) -> None:
+    """The paper's tables and figures from what is done, beside the published ones.
+
+    Example: polygait study report studies/smoke.toml
+
+    Args:
+        study: The study's file.
+        out: Where its jobs are kept; runs/NAME if left out.
+        to: Where to write tables and figures; report/ inside that folder if left out.
+        charts: Draw figures as well, as HTML, SVG, PNG and PDF.
+
+    """
+    from polygait.report.study import write_report
+    from polygait.study.grid import read_study
+    from polygait.study.results import read_results
+
+    asked = read_study(study)
+    folder = _folder(asked, out)
+    results = read_results(asked.jobs(), folder)
+    if results.done == 0:
+        raise UserError(f"No job of {study} is done in {folder}.", f"First: polygait study run {study}")
+    place = Path(to) if to is not None else folder / "report"
+    written = write_report(asked, results, place, charts)
+    for table in written.tables:
+        print(table.to_text())
+    print(f"{results.done} of {results.jobs} jobs; {len(written.files)} files in {place}")
+
+
+def _folder(study: Study, out: str | None) -> Path:
+    return Path(out) if out is not None else Path("runs") / study.name
+
+
+def _engine(
+    engine: str, jobs: int | None, address: str | None, cpus_per_job: int | None, shared: bool
+) -> Engine:
+    from polygait.study.engines import LocalEngine
+
+    if engine == "local":
+        if given := [
+            f"--{name}"
+            for name, value in (("address", address), ("cpus-per-job", cpus_per_job), ("shared", shared))
+            if value
+        ]:
+            raise UserError(
+                f"{', '.join(given)}: only for --engine ray.", "Add --engine ray or leave it out."
+            )
+        return LocalEngine(jobs)
+    from polygait.study.ray_engine import RayEngine
+
+    if jobs is not None and address is not None:
+        raise UserError(
+            "--jobs says how many cores to use here; an existing cluster has its own.", "Leave out --jobs."
+        )
+    return RayEngine(address, jobs, 1 if cpus_per_job is None else cpus_per_job, shared)
+
+
+def _announce(study: Study, jobs: list[StudyJob], folder: Path, slots: int) -> bool:
+    """Say what is left to do and what it costs; False when nothing is left."""
+    from polygait.study.estimate import estimate, free_bytes
+    from polygait.study.jobs import JobFolder
+
+    missing = [job for job in jobs if not JobFolder.of(folder, job).done]
+    if not missing:
+        print(
+            f"All {len(jobs)} jobs are done; read them with: polygait study report STUDY.toml",
+            file=sys.stderr,
+        )
+        return False
+    cost = estimate(missing)
+    done = len(jobs) - len(missing)
+    print(f"{study.name}: {cost.on(slots)}{f' {done} are done.' if done else ''}", file=sys.stderr)
+    print(f"Jobs and their logs: {folder}/jobs", file=sys.stderr)
+    if (free := free_bytes(folder)) < cost.disk_bytes:
+        raise UserError(
+            f"The disk of {folder} has only {free / 1e9:.1f} GB left.", "Free some, or choose another --out."
+        )
+    return True
+
+
+def _every_second(overview: Callable[[], tuple[float, str]]) -> Callable[[], None]:
+    from polygait.progress import liner
+
+    show, last = liner(), 0.0
+
+    def watch() -> None:
+        nonlocal last
+        if time.monotonic() >= last + _SHOW_SECONDS:
+            last = time.monotonic()
+            show(*overview())
+
+    return watch
+
+
+def _tell(outcome: Outcome, study: str, folder: Path) -> None:
+    from polygait.progress import finish
+
+    finish()
+    print(f"{len(outcome.done)} jobs are done; read them with: polygait study report {study}")
+    for name, reason in outcome.failed.items():
+        print(f"Failed: {name}: {reason}\n  its log: {folder / 'jobs' / name / 'log.txt'}", file=sys.stderr)
+    if outcome.failed:
+        sys.exit(1)

@@ -1,0 +1,202 @@
+"""One job: trained, measured, written down; and what is said about it meanwhile."""
+
+import json
+import os
+import time
+
+import polars as pl
+import pytest
+from tests import tiny
+from tests.study import small
+
+import polygait as pg
+from polygait.behaviour import contact_shares, diversity_score
+from polygait.errors import UserError
+from polygait.study.estimate import estimate, evaluation_steps, free_bytes
+from polygait.study.grid import read_study
+from polygait.study.jobs import PHASES, JobFolder, read_job, run_job, share_of_job
+from polygait.study.results import read_results
+from polygait.study.status import STALE_SECONDS, Overview, job_status
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+def crash_at(count):
+    """Told of progress, it ends the job the `count`-th time, as a crash would."""
+    crash = tiny.crash_at(count)
+    return lambda *said: crash(said)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A study, its folder, and what was told while its first job ran."""
+    folder = tmp_path_factory.mktemp("study")
+    suite = folder / "mine.toml"
+    suite.write_text('variations = ["broken-leg", "foot-mass=1.5"]')
+    path = small.write(folder)
+    path.write_text(path.read_text().replace('"damage"', f'"damage", "{suite}"'))
+    study = read_study(path)
+    suite.unlink()  # jobs may run where it is not
+    told = []
+    job = study.jobs()[0]
+    where = JobFolder.of(folder, job)
+    where.prepare(job)
+    run_job(where.path, 1, lambda *said: told.append(said))
+    return study, folder, told
+
+
+def test_the_result_is_what_the_verbs_would_say(finished):
+    study, out, _ = finished
+    job = study.jobs()[0]
+    folder = JobFolder.of(out, job)
+    result = folder.read_result()
+    population = pg.load(folder.run)
+    frame = pg.evaluate(population, suite="damage", episodes=2, seed=0)
+    assert result["returns"]["mean_return"][: frame.height] == frame["mean_return"].to_list()
+    assert result["returns"]["condition"][frame.height :] == ["foot-mass=1.5"] * 2  # broken-leg only once
+    place = result["held_out"]["condition"].index("broken-leg")
+    adapted = pg.adapt(population, "broken-leg", episodes=2, held_out=2)
+    assert result["held_out"]["member"][place] == adapted.best
+    assert result["held_out"]["mean_return"][place] == adapted.held_out_return
+    assert result["config"] == json.loads(json.dumps(job.run.to_json()))
+    assert result["versions"]["mujoco"]
+    assert result["diversity"] == diversity_score(population, 20)
+    assert result["contacts"]["down"] == contact_shares(population, 1).down.tolist()
+    assert result["contacts"]["feet"] == ["foot"]
+    share = sum(map(int, result["patterns"]["down"][1][0])) / len(result["patterns"]["down"][1][0])
+    assert share == pytest.approx(result["contacts"]["down"][1][0][0])
+    curves = pl.DataFrame(result["curves"])
+    assert curves.sort("member", "steps")["steps"].to_list() == [64, 128, 192, 64, 128, 192]
+
+
+def test_the_same_job_gives_the_same_bytes(finished, tmp_path):
+    study, out, _ = finished
+    job = study.jobs()[0]
+    again = JobFolder.of(tmp_path, job)
+    again.prepare(job)
+    for at in (2, 7):  # in training, and then while measuring
+        with pytest.raises(tiny.Killed):
+            run_job(again.path, 1, crash_at(at))
+    assert not again.done
+    run_job(again.path, 1, lambda *_: None)
+    assert again.result.read_bytes() == JobFolder.of(out, job).result.read_bytes()
+    assert tiny.digests(again.run) == tiny.digests(JobFolder.of(out, job).run)
+
+
+def test_progress_only_grows(finished):
+    _, _, told = finished
+    shares = [share_of_job(phase, share) for phase, share, _ in told]
+    assert shares == sorted(shares) and shares[0] > 0 and shares[-1] < 1
+    assert {phase for phase, _, _ in told} >= {"training", "evaluating", "fresh episodes"}
+    assert sum(PHASES.values()) == pytest.approx(1.0)
+
+
+def test_results_are_frames(finished):
+    study, out, _ = finished
+    results = read_results(study.jobs(), out)
+    assert (results.done, results.jobs) == (1, 2)
+    assert results.returns.columns == [
+        "task",
+        "method",
+        "seed",
+        "condition",
+        "scale",
+        "member",
+        "mean_return",
+    ]
+    assert results.returns.height == 2 * 5 and set(results.returns["method"]) == {"dir"}
+    assert results.held_out.height == 5
+    assert results.diversity.height == 1
+    assert results.contacts["foot"].to_list() == ["foot", "foot"]
+    assert set(results.patterns) == {("hopper", "dir", 0)}
+    assert results.versions["polygait"] == [pg.__version__]
+
+
+def test_states_of_jobs(finished):
+    study, out, _ = finished
+    done, waiting = (job_status(job, out) for job in study.jobs())
+    assert (done.state, done.share, waiting.state, waiting.share) == ("done", 1.0, "waiting", 0.0)
+    job = study.jobs()[1]
+    folder = JobFolder.of(out, job)
+    folder.prepare(job)
+    folder.write_status({"phase": "training", "share": 0.4, "steps_per_second": 100.0, "return": 7.0})
+    running = job_status(job, out)
+    assert (running.state, running.phase, running.share, running.steps_per_second) == (
+        "running",
+        "training",
+        0.4,
+        100,
+    )
+    line = Overview(study.jobs(), out)()
+    assert line[0] == pytest.approx(0.7) and "1/2 jobs  1 running  100 steps/s" in line[1]
+    old = time.time() - STALE_SECONDS - 1
+    os.utime(folder.path / "status.json", (old, old))
+    assert job_status(job, out).state == "stopped"
+    folder.write_status({"phase": "failed", "reason": "no more"})
+    failed = job_status(job, out)
+    assert (failed.state, failed.reason) == ("failed", "no more")
+    (folder.path / "status.json").write_bytes(b"{torn")
+    assert job_status(job, out).state == "waiting"
+
+
+def test_damaged_files_are_named(finished, tmp_path):
+    study, _, _ = finished
+    folder = JobFolder(tmp_path, study.measures)
+    folder.result.write_bytes(b"[")
+    with pytest.raises(UserError, match="Damaged"):
+        folder.read_result()
+    with pytest.raises(UserError, match="not the folder of a job"):
+        read_job(tmp_path)
+    (tmp_path / "job.json").write_bytes(b"{}")
+    with pytest.raises(UserError, match="not a job"):
+        read_job(tmp_path)
+
+
+# What it will cost.
+
+
+def test_costs_by_hand(tmp_path):
+    dir_, multi = small.study(tmp_path).jobs()
+    cost = estimate([dir_, multi])
+    assert cost.training_steps == 2 * 2 * 192
+    # 4 conditions (nominal and three damages), 2 members × 2 episodes and 2 fresh ones, 1000 steps each
+    conditions = 4
+    feet = 2 * 1 * 1000 + 20  # one episode of each member, and some random states
+    assert evaluation_steps(dir_, conditions, 1000) == conditions * (2 * 2 + 2) * 1000 + feet
+    assert cost.evaluation_steps == 2 * evaluation_steps(dir_, conditions, 1000)
+    assert cost.core_seconds > 0
+    policy, critic = (11 + 1) * 8 + (8 + 1) * 3, (11 + 1) * 8 + (8 + 1) * 1
+    model = (22 + 1) * 8 + (8 + 1) * 6
+    members = 2 * 4 * (2 * (policy + critic) + model)
+    assert cost.disk_bytes == members + 4 * 3 * 600
+    assert "2 jobs to do: 768 steps of training" in cost.on(2)
+    assert estimate([]).jobs == 0 and free_bytes(tmp_path / "not" / "yet") > 0
+
+
+def test_the_impossible_is_told_before_anything_starts(tmp_path):
+    path = small.write(tmp_path, more='[task.hopper]\nremove = ["wing.*"]\n')
+    path.write_text(path.read_text().replace('tasks = ["hopper"]', 'tasks = ["hopper", "hoper"]'))
+    with pytest.raises(UserError) as caught:
+        estimate(read_study(path).jobs())
+    assert "wing" in str(caught.value) and "'hopper'" in str(caught.value)
+    assert "Nothing was started" in str(caught.value)
+    wrong = small.write(tmp_path)
+    wrong.write_text(wrong.read_text().replace('"damage"', '"damages"'))
+    with pytest.raises(UserError, match="Did you mean 'damage'"):
+        estimate(read_study(wrong).jobs())
+
+
+def test_disk_is_about_right(finished, tmp_path):
+    _, out, _ = finished
+    job = small.study(tmp_path).jobs()[0]  # the same training, other measurements
+    expected = estimate([job]).disk_bytes
+    run = JobFolder.of(out, job).run
+    found = sum(file.stat().st_size for file in (*run.glob("members/*"), run / "metrics.jsonl"))
+    assert 0.3 < expected / found < 3
