@@ -19,6 +19,7 @@ from polygait.console import (
     print_filters,
     print_members,
     print_motivation,
+    print_report,
     print_task,
     print_tasks,
 )
@@ -35,16 +36,20 @@ RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 
-def tasks(name: TaskName = "", /, *, json: bool = False) -> None:
+def tasks(name: TaskName = "", /, *, json: bool = False, picture: str | None = None) -> None:
     """The robots, or one robot's state parts, filter, conditions, joints and bodies.
 
-    Example: polygait tasks walker
+    Example: polygait tasks walker --picture walker.svg
 
     Args:
         name: The robot to describe; all are listed when left out.
         json: Print for a program to read.
+        picture: Draw the robot with the names of its joints, bodies and feet into this .svg or .png instead.
 
     """
+    if picture is not None:
+        _draw_robot(name, picture, json)
+        return
     from polygait.tasks.describe import describe_task
     from polygait.tasks.registry import task_names
 
@@ -398,6 +403,89 @@ def motivation(
     _run_motivation(out, lambda report: run_motivation(config, out, threads, report), json)
 
 
+def render(
+    run: RunPath,
+    /,
+    *,
+    out: str,
+    member: int | None = None,
+    variation: str = "nominal",
+    seed: int = 0,
+    seconds: float | None = None,
+    frames: int | None = None,
+    speed: float | None = None,
+    size: tuple[int, int] | None = None,
+    on: str | None = None,
+    renderer: str = "auto",
+) -> None:
+    """Draw a member in any world: a film (.mp4) or a strip of pictures (.png); what changed is red.
+
+    Example: polygait render runs/walker --member 3 --variation broken-foot --out gait.mp4
+
+    Args:
+        run: The run folder.
+        out: The file to write, ending in .mp4 or .png.
+        member: Which member; the best nominal one if left out.
+        variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
+        seed: Of the episode's start.
+        seconds: Film: at most so much of the episode. Strip: the stretch it shows, 1.2 if left out.
+        frames: Strip: how many pictures, 8 if left out.
+        speed: Film: 0.5 is half as fast as life.
+        size: Width and height of one picture, even numbers.
+        on: Another task with the same state and actions.
+        renderer: egl, osmesa or rays; auto takes the first of them that works.
+
+    """
+    from polygait.population.population import load
+    from polygait.report.painters import drawn_by
+    from polygait.report.video import RenderConfig
+    from polygait.report.video import render as render_member
+
+    population = load(run)
+    if member is None:
+        member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
+    config = RenderConfig(variation, seed, seconds, frames, speed, size, on, renderer)
+    done = render_member(population, member, out, config)
+    recording = done.recording
+    ended = "falls" if recording.fell else "ends"
+    print(
+        f"{done.path}: member {member}, {variation}; its episode {ended} after {recording.seconds:.1f} s "
+        f"with return {recording.total_reward:,.0f}; {drawn_by(done.renderer)}."
+    )
+
+
+def report(
+    run: RunPath,
+    /,
+    *,
+    out: str | None = None,
+    video: bool = False,
+    pictures: bool = True,
+    figures: str | None = None,
+    renderer: str = "auto",
+) -> None:
+    """Write one HTML page that shows what a run found; it needs no network.
+
+    Example: polygait report runs/walker --out walker.html
+
+    Args:
+        run: The run folder.
+        out: The page to write; report.html in the run folder if left out.
+        video: Also put a film of every member on the page.
+        pictures: Draw members and robot; without, the page is made faster.
+        figures: Also write every chart as SVG and PNG into this folder.
+        renderer: egl, osmesa or rays; auto takes the first of them that works.
+
+    """
+    from polygait.progress import Counter, finish
+    from polygait.report.page import ReportConfig, write_report
+
+    config = ReportConfig(pictures, video, renderer, figures)
+    written = write_report(run, out, config, Counter("pieces"))
+    finish()
+    print_report(written)
+
+
 VERBS: dict[str, Callable[..., None]] = {
     "tasks": tasks,
     "train": train,
@@ -411,7 +499,19 @@ VERBS: dict[str, Callable[..., None]] = {
     "study run": study_run,
     "study status": study_status,
     "study report": study_report,
+    "render": render,
+    "report": report,
 }
+
+
+def _draw_robot(name: str, picture: str, json: bool) -> None:
+    from polygait.report.cards import save_card
+
+    if not name:
+        raise UserError("Which robot is to be drawn?", "Give its name: polygait tasks walker --picture FILE.")
+    if json:
+        raise UserError("--json and --picture exclude each other.", "Give the one you mean.")
+    print(save_card(name, picture))
 
 
 def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polygait.experiments.filters import Diagnosis
     from polygait.experiments.motivation import Result
     from polygait.population.population import Population
+    from polygait.report.page import Report
     from polygait.study.status import JobStatus
 
 
@@ -190,6 +191,21 @@ def print_motivation(result: Result, written: list[Path]) -> None:
 
 def _between(interval: Interval) -> str:
     return f" (95 % {interval.low:,.0f} to {interval.high:,.0f})" if math.isfinite(interval.low) else ""
+
+
+def print_report(report: Report) -> None:
+    """Where the page is, and what it could not show."""
+    from rich.markup import escape
+
+    from polygait.report.painters import drawn_by
+
+    drawn = f", {drawn_by(report.renderer)}" if report.renderer else ""
+    screen = console()
+    screen.print(f"[bold]{escape(str(report.path))}[/] ({report.size / 1e6:.1f} MB{drawn})", soft_wrap=True)
+    if report.figures:
+        screen.print(f"{len(report.figures)} charts in {escape(str(report.figures[0].parent))}")
+    for gap in report.gaps:
+        screen.print(f"  {escape(f'{gap.what}: {gap.remedy}')}", style="dim", soft_wrap=True)
 
 
 def print_tasks(described: list[dict[str, Any]]) -> None:

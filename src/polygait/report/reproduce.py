@@ -1,0 +1,49 @@
+"""The command that makes a run again."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import Any
+
+from polygait.config import TrainConfig
+from polygait.presets import RunConfig, resolve
+
+
+def train_command(config: RunConfig, out: str) -> str:
+    """`polygait train …` with all that differs from its preset."""
+    base = resolve(
+        TrainConfig(config.task, config.method, config.members, config.steps, config.seed, config.preset)
+    )
+    words = ["polygait", "train", config.task, "--method", config.method, "--members", str(config.members)]
+    words += ["--steps", str(config.steps), "--seed", str(config.seed)]
+    if config.preset != TrainConfig.preset:
+        words += ["--preset", config.preset]
+    for name in ("alpha", "envs"):
+        if getattr(config, name) != getattr(base, name):
+            words += [f"--{name}", _text(getattr(config, name))]
+    if config.remove is not None and config.remove != base.remove:
+        words += ["--remove", *config.remove]
+    if settings := _settings(config, base):
+        words += ["--set", *settings]
+    return shlex.join([*words, "--out", out])
+
+
+def _settings(config: RunConfig, base: RunConfig) -> list[str]:
+    """Every setting of a section that differs, as section.field=value."""
+    found = [] if config.keep == base.keep else [f"keep={config.keep}"]
+    for section in dataclasses.fields(RunConfig):
+        part, usual = getattr(config, section.name), getattr(base, section.name)
+        if dataclasses.is_dataclass(part):
+            found += [
+                f"{section.name}.{one.name}={_text(getattr(part, one.name))}"
+                for one in dataclasses.fields(part)
+                if getattr(part, one.name) != getattr(usual, one.name)
+            ]
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
