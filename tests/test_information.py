@@ -149,3 +149,16 @@ def test_bad_counts_are_explained(population):
 
 def test_held_out_episodes_are_many_enough():
     assert LEAST_EPISODES % len(PARTS) == 0
+
+
+@pytest.mark.slow
+def test_less_is_left_to_tell_the_more_the_filter_keeps(monkeypatch):
+    """The paper's claim about its filters, on a trained population: identity < its own filter < nothing."""
+    monkeypatch.undo()  # classifiers of full size
+    population = pg.load(WALKER)
+    found = pg.conditional_information(population)
+    identity, own, nothing = (found[name] for name in ("identity", "own", "nothing"))
+    assert abs(identity.value) < 0.05 < own.value < 0.2 and 0.5 < nothing.value < math.log(5)
+    assert identity.entropy_without < own.entropy_without < nothing.entropy_without
+    for one in (identity, own, nothing):
+        assert one.standard_error < 0.02

@@ -107,7 +107,7 @@ def print_behaviour(result: Behaviour, population: Population) -> None:
         for part in dict.fromkeys((top, *(group for group in layout.groups if group.startswith(f"{top}."))))
     ]
     rows = [(part, _share(result.variance[part]), _verdict(result.removed[part])) for part in parts]
-    title = "Variance between members, of all variance (single numbers: --json)"
+    title = "Share of variance between members"
     print_table(screen, title, ("state part", "share", "the filter"), rows)
     told = {"identity": "the whole state", "own": "the run's filter", "nothing": "nothing"}
     rows = [

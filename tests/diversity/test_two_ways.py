@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from benchmarks import ways as contest
 from tests.diversity.two_ways import (
     EVERYTHING,
     FREE_PLACE,
@@ -55,3 +56,14 @@ def test_second_members_go_the_other_way_or_follow_chance(ways):
     # s′ gives the action away, so every action is as likely as any other: no pull, and chance decides alike.
     alike = np.sign(ways.given_away) == np.sign(ways.independent)
     assert alike.sum() >= SEEDS - 1, ways
+
+
+@pytest.mark.slow
+def test_with_a_wind_chance_takes_one_way_and_dir_keeps_both():
+    """The toy of `./dev bench ways`, which compares all methods over more seeds."""
+    seeds = range(8)
+    multi, dir_ = contest.contenders([1.0])[:2]
+    chance = contest.Result(multi, np.array([contest.population(multi.method, seed) for seed in seeds]))
+    assert chance.able.all() and (chance.actions > 0).mean() >= 0.9, chance
+    regulated = contest.Result(dir_, np.array([contest.population(dir_.method, seed) for seed in seeds]))
+    assert regulated.kept >= 7 and regulated.able.all(), regulated

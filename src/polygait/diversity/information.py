@@ -62,7 +62,7 @@ class Split(NamedTuple):
 
 
 class Information(NamedTuple):
-    """An estimate in nats. It may fall a little below 0; it exceeds neither H(z | f, f′) nor ln(members)."""
+    """An estimate in nats: at most H(z | f, f′) and ln(members), and at times a little below 0."""
 
     value: float
     """I(a; z | f, f′)."""

@@ -6,6 +6,8 @@ integrator's last stage, so the two differ a little; everything else is equal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 
@@ -74,6 +76,13 @@ class Ant(Robot):
     ) -> tuple[np.ndarray, np.ndarray]:
         qpos = model.qpos0 + generator.uniform(-_RESET_NOISE, _RESET_NOISE, model.nq)
         return qpos, _RESET_NOISE * generator.standard_normal(model.nv)
+
+    def initial_fields(self, qpos: np.ndarray) -> Mapping[str, np.ndarray]:
+        # A new robot is in the air, where nothing pushes it.
+        bodies = (len(qpos), _TORSO + len(_BODIES))
+        positions = np.zeros((*bodies, 3))
+        positions[:, _TORSO] = qpos[:, :3]
+        return {"xpos": positions, "cfrc_ext": np.zeros((*bodies, 6))}
 
     def progress(self, physics: Physics) -> np.ndarray:
         # Gymnasium measures the torso where the integrator last evaluated it, a little off the state.

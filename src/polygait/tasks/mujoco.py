@@ -136,7 +136,7 @@ class MujocoTask:
             ]
             self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
             self._settle(np.sort(rows))
-            self._begin(rows)
+            self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))
             self._untouched[rows] = False
         return self._observation.copy()
 
@@ -156,7 +156,7 @@ class MujocoTask:
                     f"got shape {np.shape(values)}{'' if np.isfinite(values).all() else ' with NaN or inf'}."
                 )
         self._place(rows, np.asarray(qpos), np.asarray(qvel))
-        self._begin(rows)
+        self._begin(rows, None if self.robot.fields else {})
         return self._observation.copy()
 
     def step(self, actions: np.ndarray) -> Step:
@@ -266,13 +266,16 @@ class MujocoTask:
             except SimulationError as error:
                 batch.warning[error.ids, _BAD_STATE, 1] = 1
 
-    def _begin(self, rows: np.ndarray) -> None:
-        """Start episodes of some rows from the states they are in."""
+    def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
+        """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
         self._faults.forget(rows)
-        if self.robot.fields:
+        if fields is None:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
-        self._progress[rows] = self.robot.progress(self.physics)[rows]
-        self._observation[rows] = self.robot.observe(self.physics.at(rows))
+        new = self.physics.at(rows)
+        if fields is not None:
+            new = new._replace(derived=fields)
+        self._progress[rows] = self.robot.progress(new)
+        self._observation[rows] = self.robot.observe(new)
         self._spoil_observation(self._observation, rows)
         self.diverged[rows] = False
 

@@ -117,6 +117,10 @@ class Robot(ABC):
         """Whole fields of the model as one episode's robot happens to have them; by default as they are."""
         return {}
 
+    def initial_fields(self, qpos: np.ndarray) -> Mapping[str, np.ndarray] | None:
+        """`fields` at initial positions, one row each, if the robot knows them; None has them computed."""
+        return None if self.fields else {}
+
     @abstractmethod
     def progress(self, physics: Physics) -> np.ndarray:
         """How far every robot has come, in metres."""
