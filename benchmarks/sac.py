@@ -92,9 +92,9 @@ def compare(name: str, options: argparse.Namespace) -> None:
     """Measure one robot and print its table."""
     course = Course(name, options.blocks)
     state = course.rewind()
-    for _ in range(2):  # compiles, and fills the memory
-        block = course.agent.play(state)
-        state, _ = course.agent.learn(state, block)
+    state, _ = course.agent.learn(state, course.agent.play(state))  # compiles
+    block = course.agent.play(state)
+    course.agent.learn(state, block)  # fills the memory
     loops: dict[str, Any] = {"SAC": course, "play": course.play, "update": lambda: course.update(block)}
     with contextlib.ExitStack() as stack:
         rival = None

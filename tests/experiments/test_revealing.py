@@ -26,7 +26,7 @@ def test_without_state_the_actions_own_gaussian_remains():
     found = marginal(seen, fresh)
     mean, std = seen.action.mean(), seen.action.std()
     assert found.variance == pytest.approx([std**2])
-    assert found.log_likelihood == pytest.approx(stats.norm(mean, std).logpdf(fresh.action).mean())
+    assert found.log_likelihood == pytest.approx(stats.norm.logpdf(fresh.action, mean, std).mean())
     assert found.error == pytest.approx([np.mean((fresh.action - mean) ** 2)])
 
 

@@ -130,6 +130,25 @@ def test_resetting_some_rows_leaves_the_others_alone():
     assert np.array_equal(task.step(actions[3]).observation[1], undisturbed.step(actions[3]).observation[1])
 
 
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_resting_row_stays_as_it_is_while_others_go_on(num_threads):
+    task, undisturbed = make(3, num_threads=num_threads), make(3)
+    actions = random_actions(4, 3)
+    before = last = task.step(actions[0]).observation
+    undisturbed.step(actions[0])
+    task.rest([1])
+    for action in actions[1:3]:
+        step, whole = task.step(action), undisturbed.step(action)
+        assert np.array_equal(step.observation[1], before[1])
+        assert step.reward[1] == 0 and not step.terminated[1]
+        assert np.array_equal(step.observation[[0, 2]], whole.observation[[0, 2]])
+        last = step.observation
+    task.rest([0, 2])
+    assert np.array_equal(task.step(actions[3]).observation, last)
+    assert np.array_equal(task.reset([1], seeds=[5])[1], make(1).reset(seeds=[5])[0])
+    assert not np.array_equal(task.step(actions[3]).observation[1], before[1])
+
+
 # Variations
 
 

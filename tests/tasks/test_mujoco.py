@@ -438,22 +438,23 @@ def test_truncated_after_exactly_1000_steps_of_each_row(robot):
     assert task.step(still).truncated.tolist() == [False, True]
 
 
-def test_a_resting_row_stays_as_it_is_while_others_go_on():
-    one, other = (make_task("hopper", num_envs=4, seed=3) for _ in range(2))
+@pytest.mark.parametrize("name", ["hopper", "minitaur"])
+def test_a_resting_row_stays_as_it_is_while_others_go_on(name):
+    one, other = (make_task(name, num_envs=4, seed=3) for _ in range(2))
     chance = np.random.default_rng(0)
     one.rest([1, 3])
     before = one.reset([0])[[1, 3]]
     for _ in range(10):
-        actions = chance.uniform(-1, 1, (4, 3))
+        actions = chance.uniform(-1, 1, (4, one.action_size))
         step, whole = one.step(actions), other.step(actions)
         np.testing.assert_array_equal(step.observation[[1, 3]], before)
         np.testing.assert_array_equal(step.reward[[1, 3]], 0)
         assert not step.terminated[[1, 3]].any()
         np.testing.assert_array_equal(step.observation[2], whole.observation[2])
     woken = one.reset([1], seeds=[5])
-    fresh = make_task("hopper", num_envs=1).reset(seeds=[5])
+    fresh = make_task(name, num_envs=1).reset(seeds=[5])
     np.testing.assert_array_equal(woken[1], fresh[0])
-    moved = one.step(np.zeros((4, 3))).observation
+    moved = one.step(np.full((4, one.action_size), 0.5)).observation
     assert not np.array_equal(moved[1], woken[1])
     np.testing.assert_array_equal(moved[3], before[1])
 

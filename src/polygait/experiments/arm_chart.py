@@ -50,7 +50,7 @@ def _arm_panel() -> Any:
     colour = alt.Color(
         "moment:N", scale=alt.Scale(domain=["before", "after"], range=["#9AA5B1", COLOURS[0]]), legend=None
     )
-    place = {
+    place: dict[str, Any] = {
         axis: kind(f"{axis}:Q", scale=alt.Scale(domain=domain), axis=None)
         for axis, kind, domain in (("x", alt.X, (-0.7, 2.1)), ("y", alt.Y, (-0.7, 2.1)))
     }

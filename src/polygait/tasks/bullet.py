@@ -174,15 +174,16 @@ class BulletMinitaurTask:
 
         before, self._observation = self._observation, _observe(readings)
         x, height = readings.position[:, 0], readings.position[:, 2]
-        failed = ~(np.isfinite(self._observation).all(axis=1) & np.isfinite(readings.position).all(axis=1))
+        good = np.isfinite(self._observation).all(axis=1) & np.isfinite(readings.position).all(axis=1)
+        failed = self._awake & ~good
         reward = rules.reward(x - self._progress, self._observation)
         terminated = ~rules.upright(height, readings.orientation[:, 0], readings.orientation[:, 1])
         self._progress = np.where(failed, 0.0, x)
         self._spoil_observation(self._observation, np.arange(self.num_envs))
         resting = ~self._awake
         self._observation[resting] = before[resting]
-        reward[resting], terminated[resting], failed[resting] = 0.0, False, False
-        self.diverged = np.array(failed)
+        reward[resting], terminated[resting] = 0.0, False
+        self.diverged = failed
         if failed.any():
             self.num_diverged += int(failed.sum())
             reward[failed], terminated[failed] = 0.0, True
