@@ -118,7 +118,7 @@ def test_an_unknown_condition_in_a_file_is_told_before_anything_runs(population,
 
 
 def test_the_command_line_adapts_and_evaluates(population, tmp_path):
-    terminal = tiny.Terminal(tmp_path / "cache")
+    terminal = tiny.Terminal()
     try:
         adapted = terminal.run(
             "adapt", population.path, "--variation", "broken-leg", "--episodes", 2, "--held-out", 2, "--json"

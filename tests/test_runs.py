@@ -26,12 +26,7 @@ DVD = {"method": "dvd", "members": 3}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation():
-    """Compile with few optimisations: tiny programs run once take longer to optimise than to run."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +37,9 @@ def finished(tmp_path_factory):
     return out
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Where other processes keep their compiled programs; it changes no bit and saves most of their time."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture
-def terminal(compiled):
-    opened = Terminal(compiled)
+def terminal():
+    opened = Terminal()
     yield opened
     opened.close()
 
@@ -60,10 +49,10 @@ LONG_LINES = 48
 
 
 @pytest.fixture(scope="module")
-def left_alone(compiled, tmp_path_factory):
+def left_alone(tmp_path_factory):
     """A longer run that another process trained without a stop."""
     out = tmp_path_factory.mktemp("alone") / "run"
-    opened = Terminal(compiled)
+    opened = Terminal()
     done = opened.run(*tiny.words(LONG, out))
     opened.close()
     assert done.returncode == 0, done.stderr

@@ -16,13 +16,7 @@ from polygait.population.trees import flatten_tree
 from tests import tiny
 from tests.tiny import digests
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation():
-    """Compile with few optimisations: tiny programs run once take longer to optimise than to run."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 @pytest.fixture(scope="module")

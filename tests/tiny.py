@@ -110,13 +110,10 @@ main()
 
 
 class Terminal:
-    """Starts polygait in processes of its own that share one cache of compiled programs."""
+    """Starts polygait in processes of its own."""
 
-    def __init__(self, cache: Path) -> None:
-        self._environment = os.environ | {
-            "JAX_COMPILATION_CACHE_DIR": str(cache),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        }
+    def __init__(self) -> None:
+        self._environment = dict(os.environ)
         self._started: list[subprocess.Popen[str]] = []
 
     def start(self, *words: object, checkpoint_seconds: float = 1000.0) -> subprocess.Popen[str]:

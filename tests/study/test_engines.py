@@ -148,8 +148,8 @@ LINES = {"dir": 80, "multi": 40}
 
 
 @pytest.fixture(scope="module")
-def terminal(tmp_path_factory):
-    opened = small.Terminal(tmp_path_factory.mktemp("compiled"))
+def terminal():
+    opened = small.Terminal()
     yield opened
     opened.close()
 

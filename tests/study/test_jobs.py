@@ -18,14 +18,7 @@ from polygait.study.jobs import PHASES, JobFolder, read_job, run_job, share_of_j
 from polygait.study.results import read_results
 from polygait.study.status import STALE_SECONDS, Overview, job_status
 
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation():
-    import jax
-
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 
 def crash_at(count):

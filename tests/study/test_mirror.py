@@ -82,15 +82,6 @@ def test_nothing_is_written_outside(name, tmp_path):
     assert not list(tmp_path.rglob("outside"))
 
 
-@pytest.fixture
-def quick_compilation():
-    import jax
-
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_compilation")
 def test_training_goes_on_from_a_copy_cut_at_any_place(tmp_path, monkeypatch):

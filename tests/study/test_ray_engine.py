@@ -18,8 +18,8 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 @pytest.fixture(scope="module")
-def terminal(tmp_path_factory):
-    opened = small.Terminal(tmp_path_factory.mktemp("compiled"))
+def terminal():
+    opened = small.Terminal()
     yield opened
     opened.close()
 

@@ -14,7 +14,7 @@ STUDY = Path(__file__).parents[2] / "studies" / "smoke.toml"
 @pytest.mark.slow
 def test_the_smoke_study_on_both_engines(tmp_path):
     pytest.importorskip("ray")
-    terminal = small.Terminal(tmp_path / "compiled")
+    terminal = small.Terminal()
     try:
         for engine in ("local", "ray"):
             done = terminal.run("study", "run", STUDY, "--out", tmp_path / engine, "--engine", engine)
