@@ -132,6 +132,14 @@ def test_time_limit_equals_gymnasium():
     assert truncated
 
 
+def test_a_new_ant_is_what_the_engine_says_though_nobody_asked_it():
+    task = MujocoTask(Ant(), num_envs=200, num_threads=1)
+    started, begun = task.reset(), task._progress.copy()
+    placed = task.set_state(task.physics.qpos.copy(), task.physics.qvel.copy())  # asks the engine
+    assert np.array_equal(started, placed)
+    assert np.array_equal(begun, task._progress)
+
+
 def test_contact_forces_and_cost_are_those_of_the_observed_state():
     """Checked against mj_forward and mj_rnePostConstraint on a single MjData at the same state."""
     task = MujocoTask(Ant(), num_threads=1)
