@@ -25,7 +25,7 @@ from polygait.experiments.reading import (
 )
 from polygait.experiments.revealing import Experience, Inference, action_names, filtered, infer
 from polygait.interruption import Interruption
-from polygait.learning.rollout import Rollout, collect, rollout_noise, start_position
+from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
 from polygait.learning.squashed import NumpySquashed
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree
@@ -115,7 +115,7 @@ def _question(laboratory: Laboratory, state: LoopState) -> Result:
     """
     sampled = _episodes(laboratory, state, noisy=True)
     calm = _episodes(laboratory, state, noisy=False)
-    alive = _first_episodes(sampled)
+    alive = first_episodes(sampled)
     experience = Experience(
         sampled.observation[alive], sampled.action[alive], sampled.next_observation[alive]
     )
@@ -123,7 +123,7 @@ def _question(laboratory: Laboratory, state: LoopState) -> Result:
         name: infer(one.model, filtered(experience, own))
         for name, one, own in zip(SETTINGS, state.models, laboratory.filters, strict=True)
     }
-    returns = np.where(_first_episodes(calm), calm.reward, 0.0).sum(axis=(0, 1))
+    returns = np.where(first_episodes(calm), calm.reward, 0.0).sum(axis=(0, 1))
     actions = action_names(laboratory.task)
     return Result(models, actions, len(experience.action), returns)
 
@@ -137,12 +137,6 @@ def _episodes(laboratory: Laboratory, state: LoopState, noisy: bool) -> Rollout:
         noise = rollout_noise(laboratory.agent.key[None], laboratory.config.blocks, shape)
     actor = NumpySquashed(state.agent.learner.actor.policy)
     return collect(task, actor, noise, start_position(task, 1, list(range(task.num_envs))))
-
-
-def _first_episodes(rollout: Rollout) -> np.ndarray:
-    """Which steps belong to each environment's first episode, (time, member, env)."""
-    ended = rollout.terminated | rollout.truncated
-    return np.cumsum(ended, axis=0) - ended == 0
 
 
 def _plain(inference: Inference) -> dict[str, Any]:

@@ -171,6 +171,12 @@ def collect(
     return rollout._replace(episodes=_joined(finished), position=end)
 
 
+def first_episodes(rollout: Rollout) -> Bool[np.ndarray, "time member env"]:
+    """Which steps belong to each environment's first episode."""
+    ended = rollout.terminated | rollout.truncated
+    return np.cumsum(ended, axis=0) - ended == 0
+
+
 def with_newest(
     recent: Float64[np.ndarray, "member episode"], episodes: Episodes
 ) -> Float64[np.ndarray, "member episode"]:
