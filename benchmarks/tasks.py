@@ -42,7 +42,7 @@ class Loop:
     def rewind(self) -> None:
         raise NotImplementedError
 
-    def step(self, at: int) -> None:
+    def step(self, at: int) -> object:
         raise NotImplementedError
 
 

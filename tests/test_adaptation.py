@@ -13,11 +13,12 @@ from scipy import stats
 
 import polygait as pg
 from polygait.adaptation import Interval, Trials, exhaust, expected_returns, race
-from polygait.episodes import episode_seeds
+from polygait.episodes import episode_seeds, world_of
 from polygait.errors import UserError
 from polygait.learning import NumpyPolicy
 from polygait.learning.acting import ALONE
 from polygait.population.population import cohort_brain
+from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
 DAMAGE = "broken-leg"
@@ -119,9 +120,37 @@ def test_on_another_task_with_the_same_layout(population):
     assert (population.path / "adaptations" / "hopper.broken-leg.exhaustive.json").exists()
 
 
-def test_a_diverging_member_is_flagged_and_never_wins_by_nan(population, monkeypatch):
-    from polygait.tasks.mujoco import MujocoTask
+@pytest.mark.usefixtures("quick_compilation")
+def test_a_population_of_one_simulator_is_adapted_in_another(tmp_path):
+    pytest.importorskip("pybullet", exc_type=ImportError)
+    population = tiny.train(tmp_path / "run", "task.max_episode_steps=30", task="minitaur", iterations=1)
+    result = pg.adapt(population, "motor-failure", episodes=1, held_out=1, on="minitaur-bullet", threads=1)
+    assert result.task == "minitaur-bullet" and np.isfinite(result.returns).all()
+    there = world_of(population, "minitaur-bullet", 1)(1)
+    assert there.max_episode_steps == 30  # as at home
+    here = pg.adapt(population, "motor-failure", episodes=1, held_out=1, threads=1)
+    assert not np.array_equal(here.returns, result.returns)
 
+
+def test_other_actions_are_refused(population, monkeypatch):
+    from polygait.tasks.hopper import Hopper
+
+    class Backwards(Hopper):
+        def spec(self) -> Any:
+            spec = super().spec()
+            for actuator, joint in zip(
+                spec.actuators, ("foot_joint", "leg_joint", "thigh_joint"), strict=True
+            ):
+                actuator.target = joint
+            return spec
+
+    other = MujocoTask(Backwards())
+    monkeypatch.setattr("polygait.episodes.make_task", lambda *_, **__: other)
+    with pytest.raises(UserError, match="foot_joint, leg_joint, thigh_joint"):
+        pg.adapt(population, DAMAGE, on="backwards")
+
+
+def test_a_diverging_member_is_flagged_and_never_wins_by_nan(population, monkeypatch):
     step = MujocoTask.step
 
     def break_first_member(self: Any, actions: np.ndarray) -> Any:

@@ -225,6 +225,14 @@ def test_the_last_override_of_several_holds():
     assert (run.ppo.epochs, run.dir.epochs) == (6, 8)
 
 
+def test_the_tasks_own_options_can_be_set():
+    run = resolved("task.max_episode_steps = 2000", "task.randomize=false", task="minitaur")
+    assert run.task_options == {"max_episode_steps": 2000, "randomize": False}
+    longer = resolved("task.max_episode_steps=500", task="minitaur", preset="paper")
+    assert longer.task_options == {"max_episode_steps": 500}
+    assert "quoted text" in problems("task.randomize=maybe not")
+
+
 def test_an_empty_list_of_layers_is_a_linear_network():
     assert resolved("dir.hidden=()").dir.hidden == ()
 

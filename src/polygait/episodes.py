@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,7 +15,7 @@ from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments
 from polygait.population.population import Population
 from polygait.tasks.registry import make_task
-from polygait.tasks.task import Step, Task
+from polygait.tasks.task import Step, Task, action_names
 
 MAX_ROWS = 512
 """Environments simulated at once; a row that ends an episode takes the next one that waits."""
@@ -98,10 +98,13 @@ def run_members(
 
 
 def world_of(population: Population, on: str | None, threads: int | None) -> Callable[[int], Task]:
-    """Where to run a population: its own task, or another one that shows and takes the same numbers."""
+    """Where to run a population: its own task, or another one that shows and takes the same numbers.
+
+    Episodes there last as long as at home, so that returns can be compared.
+    """
     if on is None:
         return lambda count: population.make_task(count, num_threads=threads)
-    other = make_task(on)
+    home, other = population.make_task(1), make_task(on)
     if other.layout.names != population.layout.names:
         unlike = [*set(population.layout.names).symmetric_difference(other.layout.names)]
         raise UserError(
@@ -113,7 +116,16 @@ def world_of(population: Population, on: str | None, threads: int | None) -> Cal
             f"{on} takes {other.action_size} actions, {population.config.task} {population.action_size}.",
             "A population can act only where actions mean the same.",
         )
-    return lambda count: make_task(on, count, num_threads=threads)
+    own, theirs = action_names(home), action_names(other)
+    if own != theirs and hasattr(home, "anatomy") and hasattr(other, "anatomy"):
+        raise UserError(
+            f"The actions of {on} are {', '.join(theirs)}, those of {population.config.task} "
+            f"{', '.join(own)}.",
+            "A population can act only where actions mean the same.",
+        )
+    limit = home.max_episode_steps
+    options: dict[str, Any] = {} if other.max_episode_steps == limit else {"max_episode_steps": limit}
+    return lambda count: make_task(on, count, num_threads=threads, **options)
 
 
 def episode_seeds(seed: int, purpose: int, count: int) -> list[int]:

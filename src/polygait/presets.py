@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import tomllib
 import types
 import typing
 from dataclasses import dataclass, field
@@ -214,9 +215,11 @@ def _problems(config: TrainConfig) -> list[str]:
 
 
 def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
-    """One `section.field=value` applied, or what is wrong with it."""
+    """One `section.field=value` applied, or what is wrong with it; `task` holds the robot's own options."""
     path, equals, value = text.partition("=")
     section, _, name = path.strip().partition(".")
+    if section == "task" and name.isidentifier() and equals:
+        return _with_task_option(run, name, value.strip())
     fields = {
         f"{part}.{one.name}": one for part in SECTIONS for one in dataclasses.fields(getattr(run, part))
     }
@@ -232,6 +235,15 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
     if not name:
         return dataclasses.replace(run, **{section: read}), ""
     return dataclasses.replace(run, **{section: dataclasses.replace(owner, **{name: read})}), ""
+
+
+def _with_task_option(run: RunConfig, name: str, text: str) -> tuple[RunConfig, str]:
+    """The task itself knows which options it has; it is asked before anything starts."""
+    try:
+        read = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return run, f"task.{name} cannot be {text!r}; give a number, true, false or a quoted text."
+    return dataclasses.replace(run, task_options={**run.task_options, name: read}), ""
 
 
 def _value(kind: Any, text: str) -> Any:

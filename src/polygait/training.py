@@ -73,6 +73,7 @@ class Cohort(NamedTuple):
     task: Task
     keys: Key[Array, " member"]
     first: int
+    threads: int | None
 
     @property
     def size(self) -> int:
@@ -124,7 +125,7 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
     task = make_task(config.task, num_envs=size * config.envs, num_threads=threads, **config.task_options)
     keys = learning.member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, method, task, keys, first)
+    return Cohort(run, config, method, task, keys, first, threads)
 
 
 def _turn(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Turn:
@@ -217,9 +218,11 @@ def _nominal(cohort: Cohort, brain: Brain, episodes: int) -> Outcome:
     config = cohort.config
     moments = brain.moments if config.ppo.normalize_observations else None
     jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in range(episodes)]
-    return run_episodes(
-        brain.policy, moments, lambda count: make_task(config.task, count, **config.task_options), jobs
-    )
+
+    def make(count: int) -> Task:
+        return make_task(config.task, count, num_threads=cohort.threads, **config.task_options)
+
+    return run_episodes(brain.policy, moments, make, jobs)
 
 
 def _save(cohort: Cohort, state: LoopState) -> None:

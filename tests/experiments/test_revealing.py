@@ -7,8 +7,7 @@ from scipy import stats
 
 from polygait.config import DirConfig
 from polygait.experiments import revealing
-from polygait.experiments.revealing import Experience, action_names, filtered, fit, infer, marginal
-from polygait.tasks.registry import make_task
+from polygait.experiments.revealing import Experience, filtered, fit, infer, marginal
 from polygait.tasks.state import StateFilter, StateLayout
 
 LAYOUT = StateLayout(("one.a", "two.b"))
@@ -47,8 +46,3 @@ def test_patience_ends_before_the_last_epoch(monkeypatch):
     config = DirConfig(hidden=(4,), learning_rate=0.03, epochs=1_000, minibatch_size=32)
     fit(experience(64, 5), experience(64, 6), StateFilter.identity(LAYOUT), config, jax.random.key(0))
     assert revealing.PATIENCE < len(calls) < 1_000
-
-
-def test_actions_are_called_after_their_joints():
-    assert action_names(make_task("hopper")) == ["thigh_joint", "leg_joint", "foot_joint"]
-    assert action_names(make_task("gym:InvertedPendulum-v5")) == ["action 0"]

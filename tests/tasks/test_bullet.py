@@ -1,5 +1,6 @@
 """Minitaur in PyBullet: against the recorded stock environment, against MuJoCo's model, and as a Task."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from tests.tasks.minitaur_gaits import GAITS, gait_returns
 
 import polygait as pg
 from polygait.errors import UserError
+from polygait.tasks.bullet_worker import Remote
 from polygait.tasks.minitaur import Minitaur
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
@@ -25,6 +27,10 @@ def make(num_envs=1, num_threads=1, **options):
     task = pg.make_task("minitaur-bullet", num_envs=num_envs, num_threads=num_threads, **options)
     assert isinstance(task, BulletMinitaurTask)
     return task
+
+
+def processes(task):
+    return [group._process for group in task._robots._groups if isinstance(group, Remote)]
 
 
 def random_actions(steps, num_envs, seed=0):
@@ -113,6 +119,30 @@ def test_a_snapshot_goes_on_bit_for_bit_also_in_a_fresh_task(num_threads):
         make(1).restore(snapshot)
 
 
+def test_ctrl_c_is_not_for_the_processes_of_a_task():
+    """A terminal sends it to everyone in its group; whoever trains may want to save first."""
+    task = make(2, num_threads=2)
+    children = processes(task)
+    assert len(children) == 2 and all(os.getpgid(child.pid) != os.getpgid(0) for child in children)
+    task.step(np.zeros((2, 8)))
+
+
+def test_a_process_that_ends_is_told_and_leaves_no_answers_behind():
+    task = make(2, num_threads=2)
+    processes(task)[0].kill()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="ended unexpectedly"):
+            task.step(np.zeros((2, 8)))
+
+
+def test_a_mistake_in_one_process_does_not_mix_up_the_answers_of_another():
+    task, undisturbed = make(2, num_threads=2), make(2)
+    with pytest.raises(Exception, match="nonsense"):
+        task._robots._ask("nonsense")
+    action = random_actions(1, 2)[0]
+    assert np.array_equal(task.step(action).observation, undisturbed.step(action).observation)
+
+
 def test_the_stock_order_cannot_be_saved():
     with pytest.raises(UserError, match="cannot be saved"):
         make(stock_order=True).snapshot()
@@ -173,12 +203,13 @@ def test_variations_change_what_they_name():
 
 
 def test_slippery_feet_slide_farther():
-    task = make(2, randomize=False, variation=[None, "foot-friction=0.05"])
-    push = np.repeat([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]], 2, axis=0)
+    task = make(3, randomize=False, variation=[None, "foot-friction=0.05", "floor-friction=0.05"])
+    push = np.repeat([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]], 3, axis=0)
     for _ in range(15):
         task.step(push)
     moved = np.abs(task._robots.read().position[:, 0])  # feet that hold push the body away
     assert moved[0] > 2 * moved[1]
+    assert moved[2] == pytest.approx(moved[1], rel=0.1)  # hardly anything else touches
     friction = task._models.figures(np.arange(2)).friction
     row = task.anatomy.geoms["foot_back_left_left"]
     assert friction[:, row].tolist() == [1.0, 0.05]

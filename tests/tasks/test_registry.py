@@ -5,7 +5,7 @@ import pytest
 import polygait as pg
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
-from polygait.tasks.task import Task
+from polygait.tasks.task import Task, action_names
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
@@ -54,3 +54,8 @@ def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):
     assert isinstance(task, MujocoTask)
     assert task.max_episode_steps == 50
     assert "slow-walker" in task_names()
+
+
+def test_actions_are_called_after_their_joints():
+    assert action_names(pg.make_task("hopper")) == ["thigh_joint", "leg_joint", "foot_joint"]
+    assert action_names(pg.make_task("gym:InvertedPendulum-v5")) == ["action 0"]

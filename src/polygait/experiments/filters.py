@@ -17,11 +17,12 @@ import numpy as np
 from polygait.config import DirConfig, FiltersConfig, from_wishes
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, world_of
 from polygait.errors import UserError
-from polygait.experiments.revealing import Experience, Inference, action_names, filtered, fit, infer, marginal
+from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer, marginal
 from polygait.learning.keys import named_key
 from polygait.population.population import Population
 from polygait.progress import Count, silent
 from polygait.tasks.state import StateFilter
+from polygait.tasks.task import action_names
 
 WHOLE, NOTHING = "nothing removed", "everything removed"
 PERIOD = 4

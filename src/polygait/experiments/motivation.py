@@ -23,7 +23,7 @@ from polygait.experiments.reading import (
     make_laboratory,
     train,
 )
-from polygait.experiments.revealing import Experience, Inference, action_names, filtered, infer
+from polygait.experiments.revealing import Experience, Inference, filtered, infer
 from polygait.interruption import Interruption
 from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
 from polygait.learning.squashed import NumpySquashed
@@ -32,6 +32,7 @@ from polygait.population.trees import flatten_tree
 from polygait.progress import Report
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
+from polygait.tasks.task import action_names
 from polygait.versions import differences, versions
 
 
@@ -130,7 +131,7 @@ def _question(laboratory: Laboratory, state: LoopState) -> Result:
 
 def _episodes(laboratory: Laboratory, state: LoopState, noisy: bool) -> Rollout:
     """Steps of the finished agent from fresh starts, long enough for a whole episode everywhere."""
-    task = make_task(TASK, num_envs=laboratory.config.episodes)
+    task = make_task(TASK, num_envs=laboratory.config.episodes, num_threads=laboratory.threads)
     shape = (task.max_episode_steps, task.num_envs, task.action_size)
     noise = np.zeros((shape[0], 1, *shape[1:]), np.float32)
     if noisy:

@@ -136,6 +136,7 @@ class Laboratory(NamedTuple):
     task: Task
     agent: Agent
     filters: tuple[StateFilter, ...]
+    threads: int | None
 
 
 class Turn(NamedTuple):
@@ -157,7 +158,7 @@ def make_laboratory(run: RunFolder, config: MotivationConfig, threads: int | Non
     """Everything in its place, nothing begun."""
     task = make_task(TASK, num_envs=config.envs, num_threads=threads)
     agent = Agent(task, named_key(jax.random.key(config.seed), "agent"), config.sac)
-    return Laboratory(run, config, task, agent, state_filters(task.layout))
+    return Laboratory(run, config, task, agent, state_filters(task.layout), threads)
 
 
 def train(laboratory: Laboratory, report: Report, stop: Interruption) -> LoopState:

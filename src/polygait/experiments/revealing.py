@@ -22,7 +22,6 @@ from polygait.learning.keys import named_key
 from polygait.learning.normalizer import initial_moments, merge_moments
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import Task
 
 PATIENCE = 8
 """Epochs without improvement after which a model has learned what it can."""
@@ -96,12 +95,6 @@ def infer(model: InverseDynamics, transitions: Transitions) -> Inference:
     """What a model says about transitions, against what was done."""
     variance, error, log_likelihood = map(np.asarray, _infer(model, transitions))
     return Inference(variance, error, float(log_likelihood))
-
-
-def action_names(task: Task) -> list[str]:
-    """The joint that each number of an action drives, or its place where the task does not say."""
-    anatomy = getattr(task, "anatomy", None)
-    return list(anatomy.actions) if anatomy else [f"action {index}" for index in range(task.action_size)]
 
 
 @jax.jit

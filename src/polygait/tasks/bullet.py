@@ -21,7 +21,7 @@ from polygait.tasks.bullet_models import BulletModels, bullet_anatomy, check_fie
 from polygait.tasks.bullet_physics import Readings
 from polygait.tasks.bullet_worker import BulletRobots
 from polygait.tasks.faults import Faults
-from polygait.tasks.minitaur_motor import motor_targets
+from polygait.tasks.minitaur_motor import SUBSTEP, SUBSTEPS, motor_targets
 from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.schedule import of_kind, row_ids, schedule, variations_per_row
 from polygait.tasks.state import StateFilter
@@ -76,6 +76,7 @@ class BulletMinitaurTask:
     observation_size = rules.LAYOUT.size
     action_size = len(rules.ACTIONS)
     feet = tuple(rules.FEET)
+    time_step = SUBSTEPS * SUBSTEP
     default_filter = StateFilter.remove(rules.LAYOUT, rules.REMOVED)
 
     def __init__(

@@ -86,13 +86,16 @@ def check_fields(changes: Sequence[ModelChange]) -> None:
 
 
 def bullet_anatomy(links: list[str]) -> Anatomy:
-    """The names of MuJoCo's robot on PyBullet's; a link's friction goes by the name of its geom."""
+    """The names of MuJoCo's robot on PyBullet's; a link's friction goes by the name of its geom.
+
+    The floor has none: Bullet multiplies its friction with a foot's, so scaling both would count twice.
+    """
     geoms = [name.replace("lower_", "foot_") for name in links]
     joints = [name for name in links if name.startswith("motor_")]
     return Anatomy(
         joints={name: (row, row) for row, name in enumerate(joints)},
         bodies={name: row for row, name in enumerate(links)},
-        geoms={name: row for row, name in enumerate([*geoms, "floor"])},
+        geoms={name: row for row, name in enumerate(geoms)},
         actions=rules.ACTIONS,
         state=rules.LAYOUT.select,
         motors=rules.MOTORS,

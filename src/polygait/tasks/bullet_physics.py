@@ -42,7 +42,7 @@ class Figures(NamedTuple):
     inertia: np.ndarray
     """(robot, link, 3) kg·m²"""
     friction: np.ndarray
-    """(robot, link), the floor last"""
+    """(robot, link)"""
     gravity: np.ndarray
     """(robot, 3) m/s²"""
     strength: np.ndarray
@@ -226,11 +226,10 @@ class BulletMinitaurs:
             self._bullet.getDynamicsInfo(1, link, physicsClientId=self._clients[0])
             for link in range(-1, NUM_LINKS - 1)
         ]
-        floor = self._bullet.getDynamicsInfo(0, -1, physicsClientId=self._clients[0])
         return Figures(
             mass=np.array([info[0] for info in infos]),
             inertia=np.array([info[2] for info in infos]),
-            friction=np.array([info[1] for info in (*infos, floor)]),
+            friction=np.array([info[1] for info in infos]),
             gravity=np.array([0.0, 0.0, -10.0]),
             strength=np.ones(NUM_MOTORS),
             supply=np.tile([VOLTAGE, VISCOUS_DAMPING], (NUM_MOTORS, 1)),
@@ -246,8 +245,7 @@ class BulletMinitaurs:
                 self._bullet.changeDynamics(1, link, mass=mass, **here)
                 self._bullet.changeDynamics(1, link, localInertiaDiagonal=inertia, **here)
         for link in np.flatnonzero(figures.friction != before.friction).tolist():
-            body, part = (0, -1) if link == NUM_LINKS else (1, link - 1)
-            self._bullet.changeDynamics(body, part, lateralFriction=float(figures.friction[link]), **here)
+            self._bullet.changeDynamics(1, link - 1, lateralFriction=float(figures.friction[link]), **here)
         if (figures.gravity != before.gravity).any():
             self._bullet.setGravity(*figures.gravity.tolist(), **here)
         self._supply[row], self._strength[row] = figures.supply, figures.strength

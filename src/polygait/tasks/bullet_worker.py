@@ -5,6 +5,7 @@ Run as a program, this file is such a process: it answers calls until its pipe c
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -17,6 +18,9 @@ from typing import Any
 import numpy as np
 
 from polygait.tasks.bullet_physics import BulletMinitaurs, Figures, Readings
+
+_PATIENCE = 10.0
+"""Seconds that a process may take to end."""
 
 
 class Remote:
@@ -32,22 +36,23 @@ class Remote:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the one who asks, who may want to save first
         )
         theirs.close()
         weakref.finalize(self, _end, self._pipe, self._process)
         self.send("__init__", count, stock_order)
 
     def send(self, call: str, *arguments: Any) -> None:
-        self._pipe.send((call, arguments))
+        with contextlib.suppress(ConnectionError):  # `receive` tells
+            self._pipe.send((call, arguments))
 
     def receive(self) -> Any:
+        """The answer, which may be an exception."""
         try:
-            answer = self._pipe.recv()
-        except (EOFError, ConnectionError) as error:
-            raise RuntimeError("A process with PyBullet simulations ended unexpectedly.") from error
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+            return self._pipe.recv()
+        except (EOFError, ConnectionError):
+            code = self._process.wait()
+            return RuntimeError(f"A process with PyBullet simulations ended unexpectedly (code {code}).")
 
 
 class Local:
@@ -77,8 +82,7 @@ class BulletRobots:
 
     def names_and_figures(self) -> tuple[list[str], Figures]:
         """The names of the links, and the figures of PyBullet's own file."""
-        self._groups[0].send("names_and_figures")
-        return self._groups[0].receive()
+        return self._ask("names_and_figures")[0]
 
     def apply(self, rows: np.ndarray, figures: Figures) -> None:
         """Change robots from the next substep on; one row of figures for each."""
@@ -137,13 +141,21 @@ class BulletRobots:
 
     def _gather(self, rows: np.ndarray | None = None) -> list[Any]:
         groups = self._groups if rows is None else [group for group, _, _ in self._shares(rows)]
-        return [group.receive() for group in groups]
+        answers = [group.receive() for group in groups]  # all of them, or the next call would find the rest
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
 
 
 def _end(pipe: Connection, process: subprocess.Popen) -> None:
     """Closing the pipe ends the process."""
     pipe.close()
-    process.wait()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _serve(pipe: Connection) -> None:

@@ -32,6 +32,7 @@ CONDITIONS = {
     "leg-mass": "mass(upper_*,lower_*):inertia",
     "motor-mass": "mass(motor_*):inertia",
     "foot-friction": "friction(foot_*)",
+    "floor-friction": "friction(*)",
     **{f"{leg.replace('_', '-')}-sensor": f"sensor({leg}.position)" for leg in LEGS},
 }
 START_HEIGHT = 0.2

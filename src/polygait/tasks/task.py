@@ -101,6 +101,12 @@ def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.
     return actions
 
 
+def action_names(task: Task) -> list[str]:
+    """What each number of an action drives, or its place where the task does not say."""
+    anatomy = getattr(task, "anatomy", None)
+    return list(anatomy.actions) if anatomy else [f"action {index}" for index in range(task.action_size)]
+
+
 def check_count(name: str, count: int) -> None:
     """A number of things must be at least 1."""
     if count < 1:
