@@ -1,6 +1,6 @@
 """Soft Actor-Critic, the learner of the motivation experiment, on any robot.
 
-Run: .venv/bin/python examples/sac.py hopper 500000 [SEED]
+Run: .venv/bin/python examples/sac.py hopper 500000 [SEED [TARGET_RATE]]
 """
 
 import sys
@@ -29,7 +29,7 @@ def mean_returns(name: str, policy: NumpySquashed, episodes: int = 10) -> np.nda
 
 name, steps = sys.argv[1], int(sys.argv[2])
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-config = SACConfig()
+config = SACConfig(target_rate=float(sys.argv[4])) if len(sys.argv) > 4 else SACConfig()
 agent = Agent(pg.make_task(name, num_envs=16, seed=seed), jax.random.key(seed), config)
 state, begun = agent.begin(), time.monotonic()
 for block in range(1, -(-steps // config.block_steps) + 1):
