@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     import polars as pl
     from rich.console import Console
+    from rich.text import Text
 
     from polygait.adaptation import Adaptation, Interval
     from polygait.behaviour import Behaviour, ContactShares
@@ -56,7 +57,7 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
             f"{result.falls[index]}",
             ", ".join(filter(None, notes)),
         )
-        rows.append(tuple(f"[{style}]{cell}[/]" if style and cell else cell for cell in cells))
+        rows.append(tuple(_styled(cell, style) for cell in cells))
     columns = ("member", "nominal", "trials", "return here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
@@ -77,10 +78,7 @@ def print_evaluation(frame: pl.DataFrame) -> None:
     for (condition, scale), cells in frame.group_by("condition", "scale", maintain_order=True):
         returns = dict(zip(cells["member"], cells["mean_return"], strict=True))
         best = max(returns, key=lambda member: returns[member])
-        values = [
-            f"[bold green]{returns[one]:,.0f}[/]" if one == best else f"{returns[one]:,.0f}"
-            for one in members
-        ]
+        values = [_styled(f"{returns[one]:,.0f}", "bold green" if one == best else "") for one in members]
         flagged = int(cells["diverged"].sum())
         name = str(condition) if scale is None else f"{condition}={scale}"
         rows.append((name, *values, f"{flagged} diverged" if flagged else ""))
@@ -92,7 +90,8 @@ def print_behaviour(result: Behaviour, population: Population) -> None:
     """How differently members act, which feet carry them, and where in the state they differ."""
     screen = console()
     for form, score in result.score.items():
-        screen.print(f"Diversity score ({form}): [bold]{score:.3f}[/], at most {result.ceiling[form]:.3f}")
+        value, most = _styled(f"{score:.3f}", "bold"), f"at most {result.ceiling[form]:.3f}"
+        screen.print(f"Diversity score ({form}): ", value, f", {most}", sep="")
     screen.print()
     if result.contacts is not None:
         _print_contacts(screen, result.contacts, result.config.episodes)
@@ -143,8 +142,10 @@ def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{100 * value:3.0f} %  {'█' * round(20 * value)}"
 
 
-def _verdict(removed: float) -> str:
-    return {0.0: "kept", 1.0: "[yellow]removed[/]"}.get(removed, f"removed {100 * removed:.0f} %")
+def _verdict(removed: float) -> Text:
+    if removed == 1.0:
+        return _styled("removed", "yellow")
+    return _styled("kept" if removed == 0.0 else f"removed {100 * removed:.0f} %")
 
 
 def print_filters(diagnosis: Diagnosis) -> None:
@@ -195,17 +196,16 @@ def _between(interval: Interval) -> str:
 
 def print_report(report: Report) -> None:
     """Where the page is, and what it could not show."""
-    from rich.markup import escape
-
     from polygait.report.painters import drawn_by
 
     drawn = f", {drawn_by(report.renderer)}" if report.renderer else ""
     screen = console()
-    screen.print(f"[bold]{escape(str(report.path))}[/] ({report.size / 1e6:.1f} MB{drawn})", soft_wrap=True)
+    size = f" ({report.size / 1e6:.1f} MB{drawn})"
+    screen.print(_styled(str(report.path), "bold"), size, sep="", soft_wrap=True)
     if report.figures:
-        screen.print(f"{len(report.figures)} charts in {escape(str(report.figures[0].parent))}")
+        screen.print(f"{len(report.figures)} charts in {report.figures[0].parent}")
     for gap in report.gaps:
-        screen.print(f"  {escape(f'{gap.what}: {gap.remedy}')}", style="dim", soft_wrap=True)
+        screen.print(f"  {gap.what}: {gap.remedy}", style="dim", soft_wrap=True)
 
 
 def print_tasks(described: list[dict[str, Any]]) -> None:
@@ -232,15 +232,17 @@ def print_task(one: dict[str, Any]) -> None:
     """One robot: its state parts, conditions and names."""
     screen = console()
     screen.print(
-        f"[bold]{one['name']}[/]: {one['observation_size']} state numbers, {one['action_size']} actions, "
-        f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}"
+        _styled(one["name"], "bold"),
+        f": {one['observation_size']} state numbers, {one['action_size']} actions, "
+        f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}",
+        sep="",
     )
     parts = [
         (
             part["name"],
             str(part["size"]),
             _shortened(part["numbers"]),
-            {0: "[yellow]removed[/]", part["size"]: "kept"}.get(part["kept"], f"keeps {part['kept']}"),
+            _kept(part["kept"], part["size"]),
         )
         for part in one["parts"]
     ]
@@ -248,16 +250,22 @@ def print_task(one: dict[str, Any]) -> None:
     if "conditions" in one:
         print_table(screen, "Named conditions", ("condition", "stands for"), one["conditions"].items())
         for kind in ("joints", "motors", "bodies", "geoms"):
-            screen.print(f"[bold]{kind}[/]: {', '.join(one[kind])}")
+            screen.print(_styled(kind, "bold"), f": {', '.join(one[kind])}", sep="")
         screen.print()
     title = "Edits: join several with +, let one begin at a step with @300"
     print_table(screen, title, ("edit", "how to write it"), one["edits"].items())
 
 
+def _kept(kept: int, size: int) -> Text:
+    if kept == 0:
+        return _styled("removed", "yellow")
+    return _styled("kept" if kept == size else f"keeps {kept}")
+
+
 def print_table(
-    screen: Console, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+    screen: Console, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]]
 ) -> None:
-    """A plain table with a title."""
+    """A plain table with a title; what is to be coloured comes as a styled text."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -268,10 +276,16 @@ def print_table(
 
 
 def console() -> Console:
-    """The terminal, without guesses at what numbers mean."""
+    """The terminal; a text is shown as it is, whatever brackets, colons or numbers are in it."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _styled(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(text, style)
 
 
 def _shortened(names: list[str], most: int = 4) -> str:
@@ -291,7 +305,7 @@ def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
             one.task,
             one.method,
             str(one.seed),
-            f"[{colours[one.state]}]{one.state}[/]",
+            _styled(one.state, colours[one.state]),
             f"{100 * one.share:.0f} %",
             f"{one.phase}, {one.steps_per_second:,.0f} steps/s" if one.steps_per_second else one.phase,
             "" if one.state == "waiting" or math.isnan(one.episode_return) else f"{one.episode_return:,.0f}",
@@ -306,4 +320,4 @@ def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
     screen.print(", ".join(f"{counted[state]} {state}" for state in STATES if counted[state]))
     for one in statuses:
         if one.state == "failed":
-            screen.print(f"Log of {one.name}: {one.log}", style="dim")
+            screen.print(f"Log of {one.name}: {one.log}", style="dim", soft_wrap=True)

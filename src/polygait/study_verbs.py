@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def study_run(
     out: str | None = None,
     engine: Literal["local", "ray"] = "local",
     jobs: int | None = None,
-    retries: int = 2,
+    retries: int | None = None,
     address: str | None = None,
     cpus_per_job: int | None = None,
     shared: bool = False,
@@ -42,33 +43,40 @@ def study_run(
         study: The study's file.
         out: Where its jobs are kept; runs/NAME if left out. Studies may share a folder.
         engine: local runs one process per core here, ray runs on a cluster (needs the extra "ray").
-        jobs: Local: how many jobs at once, one per core if left out.
-        retries: How often a job that crashed is tried again, from its last checkpoint.
-        address: Ray: an existing cluster, such as auto or ray://HOST:10001; without it one is started here.
+        jobs: How many jobs at once; as many as there are cores for if left out. Not with --address.
+        retries: How often a job that crashed is tried again, from its last checkpoint; 2 if left out.
+        address: Ray: the cluster of this machine, auto or HOST:6379; without it one is started here.
         cpus_per_job: Ray: cores that a job asks for and whose threads its physics uses; 1 if left out.
         shared: Ray: all nodes see --out under the same path, so nothing needs to be copied.
         dry_run: Say what it would cost, and end.
 
     """
-    from polygait.study.engines import run_jobs
+    from polygait.study.engines import RETRIES, run_jobs
     from polygait.study.grid import read_study
     from polygait.study.status import Overview
 
     asked = read_study(study)
     wanted, folder = asked.jobs(), _folder(asked, out)
+    given = {"engine": None if engine == "local" else engine, "jobs": jobs, "retries": retries}
+    given |= {"address": address, "cpus_per_job": cpus_per_job, "shared": shared}
+    again, report = _command("run", study, out=out, **given), _command("report", study, out=out)
+    retries = RETRIES if retries is None else retries
     if retries < 0:
         raise UserError(f"retries must not be negative, got {retries}.")
     chosen = _engine(engine, jobs, address, cpus_per_job, shared)
     try:
-        if not _announce(asked, wanted, folder, chosen.slots) or dry_run:
+        if not _announce(asked, wanted, folder, chosen.slots):
+            print(f"All {len(wanted)} jobs are done; read them with: {report}", file=sys.stderr)
+            return
+        if dry_run:
             return
         outcome = run_jobs(wanted, folder, chosen, retries, _every_second(Overview(wanted, folder)))
     except KeyboardInterrupt:
-        print(f"\nStopped and saved. Go on with: polygait study run {study}", file=sys.stderr)
+        print(f"\nStopped and saved. Go on with: {again}", file=sys.stderr)
         sys.exit(130)
     finally:
         chosen.stop()
-    _tell(outcome, study, folder)
+    _tell(outcome, report, folder)
 
 
 def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = False) -> None:
@@ -117,7 +125,9 @@ def study_report(
     folder = _folder(asked, out)
     results = read_results(asked.jobs(), folder)
     if results.done == 0:
-        raise UserError(f"No job of {study} is done in {folder}.", f"First: polygait study run {study}")
+        raise UserError(
+            f"No job of {study} is done in {folder}.", f"First: {_command('run', study, out=out)}"
+        )
     place = Path(to) if to is not None else folder / "report"
     written = write_report(asked, results, place, charts)
     for table in written.tables:
@@ -148,7 +158,8 @@ def _engine(
 
     if jobs is not None and address is not None:
         raise UserError(
-            "--jobs says how many cores to use here; an existing cluster has its own.", "Leave out --jobs."
+            "--jobs is for a cluster that is started here; an existing one takes as many as fit.",
+            "Leave out --jobs.",
         )
     return RayEngine(address, jobs, 1 if cpus_per_job is None else cpus_per_job, shared)
 
@@ -160,16 +171,12 @@ def _announce(study: Study, jobs: list[StudyJob], folder: Path, slots: int) -> b
 
     missing = [job for job in jobs if not JobFolder.of(folder, job).done]
     if not missing:
-        print(
-            f"All {len(jobs)} jobs are done; read them with: polygait study report STUDY.toml",
-            file=sys.stderr,
-        )
         return False
     cost = estimate(missing)
     done = len(jobs) - len(missing)
     print(f"{study.name}: {cost.on(slots)}{f' {done} are done.' if done else ''}", file=sys.stderr)
     print(f"Jobs and their logs: {folder}/jobs", file=sys.stderr)
-    if (free := free_bytes(folder)) < cost.disk_bytes:
+    if (free := free_bytes(folder)) < cost.disk_bytes(slots):
         raise UserError(
             f"The disk of {folder} has only {free / 1e9:.1f} GB left.", "Free some, or choose another --out."
         )
@@ -190,11 +197,20 @@ def _every_second(overview: Callable[[], tuple[float, str]]) -> Callable[[], Non
     return watch
 
 
-def _tell(outcome: Outcome, study: str, folder: Path) -> None:
+def _command(verb: str, study: str, **options: object) -> str:
+    """How to ask for it in a shell, with the options that were given."""
+    words = ["polygait", "study", verb, study]
+    for name, value in options.items():
+        if value is not None and value is not False:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)
+
+
+def _tell(outcome: Outcome, report: str, folder: Path) -> None:
     from polygait.progress import finish
 
     finish()
-    print(f"{len(outcome.done)} jobs are done; read them with: polygait study report {study}")
+    print(f"{len(outcome.done)} jobs are done; read them with: {report}")
     for name, reason in outcome.failed.items():
         print(f"Failed: {name}: {reason}\n  its log: {folder / 'jobs' / name / 'log.txt'}", file=sys.stderr)
     if outcome.failed:

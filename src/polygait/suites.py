@@ -64,7 +64,7 @@ NOMINAL = Condition("nominal", None, "nominal")
 def suite_conditions(suite: str, task: str, conditions: Mapping[str, str]) -> list[Condition]:
     """The conditions of a suite for a robot whose named conditions these are."""
     if suite.endswith(".toml"):
-        return _from_file(Path(suite))
+        return listed_conditions(suite, read_suite(suite))
     if suite not in NAMES:
         raise unknown_name("suite", suite, [*NAMES, "a path that ends in .toml"])
     if suite == "nominal":
@@ -99,13 +99,21 @@ def _takes_factor(name: str, conditions: Mapping[str, str]) -> bool:
     return False
 
 
-def _from_file(path: Path) -> list[Condition]:
-    """`variations = ["broken-foot", …]`, or a table of names and variations."""
+def read_suite(path: str | Path) -> str:
+    """What a suite's file says."""
     try:
-        table: dict[str, Any] = tomllib.loads(path.read_text())
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"Cannot read {path}: {error.strerror}.", "Give the path of a TOML file.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}.") from error
+
+
+def listed_conditions(path: str | Path, text: str) -> list[Condition]:
+    """The conditions of a file that says `variations = ["broken-foot", …]`, or has a table of named ones."""
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path} is not TOML: {error}.") from error
     listed = table.get("variations")
     named = {one: one for one in listed} if isinstance(listed, list) else listed

@@ -43,6 +43,6 @@ def listening() -> list[str]:
 
 
 if __name__ == "__main__":
-    engine = RayEngine(cores=1)
+    engine = RayEngine(jobs=1)
     print(*listening(), os.environ["RAY_USAGE_STATS_ENABLED"], engine.slots)
     engine.stop()

@@ -53,8 +53,9 @@ def study(folder: Path, **wishes: Any) -> Study:
 class Terminal(tiny.Terminal):
     """Starts polygait in processes of its own, whose workers save at every turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         super().__init__()
+        self._environment |= environment
         quick = str(Path(__file__).parent / "quick_checkpoints")
         self._environment["PYTHONPATH"] = os.pathsep.join([quick, os.environ.get("PYTHONPATH", "")])
 

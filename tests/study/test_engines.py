@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import signal
+import threading
 import time
 from typing import Any
 
@@ -10,14 +12,15 @@ import pytest
 from tests import tiny
 from tests.study import small
 
+from polygait import study_verbs
 from polygait.errors import UserError
-from polygait.study import engines
+from polygait.study import engines, worker
 from polygait.study.engines import Ended, Engine, LocalEngine, run_jobs, why
-from polygait.study.grid import read_study
+from polygait.study.grid import Measures, read_study
 from polygait.study.jobs import JobFolder
 from polygait.study.status import job_status
 
-DONE, MISTAKE, STOPPED, KILLED = 0, 2, 130, -9
+DONE, MISTAKE, BUSY, STOPPED, KILLED = 0, 2, 75, 130, -9
 
 
 class Script(Engine):
@@ -111,6 +114,65 @@ def test_a_job_that_says_done_without_a_result_is_not(tmp_path):
     assert list(outcome.failed) == [job.name]
 
 
+def test_a_job_that_another_process_has_is_tried_again_and_left_in_peace(tmp_path):
+    (job,) = small.study(tmp_path, methods=["pg"]).jobs()
+    folder = JobFolder.of(tmp_path / "out", job)
+    folder.prepare(job)
+    folder.write_status({"phase": "training", "share": 0.5})
+    engine = Script(pg=[BUSY] * 2)
+    outcome = run_jobs([job], tmp_path / "out", engine, retries=1)
+    assert engine.started == ["pg", "pg"]
+    assert outcome.failed == {job.name: "another process has the job"}
+    assert job_status(job, tmp_path / "out")[4:7] == ("running", "training", 0.5)
+    assert not run_jobs([job], tmp_path / "out", Script(pg=[BUSY]), retries=1).failed
+
+
+def test_a_worker_that_finds_its_job_taken_says_so(tmp_path, monkeypatch, capsys):
+    (job,) = small.study(tmp_path, methods=["pg"]).jobs()
+    folder = JobFolder.of(tmp_path, job)
+    folder.prepare(job)
+    folder.write_status({"phase": "training", "share": 0.5})
+    before = (folder.path / "status.json").read_bytes()
+    monkeypatch.setattr(worker, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(worker.signal, "signal", lambda *_: None)
+    with worker.alone(folder.path):
+        assert worker.main([str(folder.path), "1"]) == BUSY
+    assert "is already writing" in capsys.readouterr().err
+    assert (folder.path / "status.json").read_bytes() == before
+    with worker.alone(folder.path):  # and it is free again
+        pass
+
+
+def test_the_pulse_goes_on_after_a_failed_write(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.01)
+    failures = iter([UserError("The disk is full."), OSError("gone")])
+    written = threading.Event()
+
+    class Stubborn(JobFolder):
+        def write_status(self, status):
+            if (failure := next(failures, None)) is not None:
+                raise failure
+            written.set()
+
+    with worker.Pulse(Stubborn(tmp_path, Measures())) as pulse:
+        assert written.wait(20)
+        pulse.end("done")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(-9, "ended by SIGKILL"), (-40, "ended by signal 40"), (3, "exit code 3")]
+)
+def test_why_a_worker_ended(code, told, tmp_path):
+    assert why(code, JobFolder(tmp_path, Measures())) == told
+
+
+def test_hints_repeat_what_was_given():
+    given = {"out": "my runs", "engine": "ray", "jobs": None, "shared": True, "cpus_per_job": 2}
+    told = study_verbs._command("run", "a b.toml", **given)
+    assert told == "polygait study run 'a b.toml' --out 'my runs' --engine ray --shared --cpus-per-job 2"
+
+
 def test_ctrl_c_stops_the_engine(tmp_path):
     jobs = small.study(tmp_path).jobs()
     engine = Script(dir=[KILLED] * 99)
@@ -192,6 +254,12 @@ def worker_of(job, out):
     return int(JobFolder.of(out, job).status()["process"])
 
 
+def begun_at(job, out):
+    """Where each process took the job up, in percent."""
+    said = JobFolder.of(out, job).log.read_text()
+    return [float(share) for share in re.findall(r"Process .*: \w+, ([\d.]+) % done", said)]
+
+
 def gone(process):
     try:
         os.kill(process, 0)
@@ -227,8 +295,11 @@ def test_killed_jobs_and_a_killed_study_end_in_the_same_bits(terminal, left_alon
     done = terminal.run("study", "run", path, "--out", out, "--jobs", 2)
     assert done.returncode == 0, done.stderr
     assert_same_study(path, out, alone)
+    first, second, third = begun_at(dir_, out)
+    assert 0 < first < 2 < second < third  # percent; the log had 5 of 80 lines, each a percent
     again = terminal.run("study", "run", path, "--out", out)
     assert again.returncode == 0 and "All 2 jobs are done" in again.stderr
+    assert f"polygait study report {path} --out {out}\n" in again.stderr
 
 
 @pytest.mark.slow
@@ -244,7 +315,8 @@ def test_ctrl_c_saves_and_says_how_to_go_on(terminal, left_alone, tmp_path):
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=120)
     assert child.returncode == 130, errors
-    assert f"polygait study run {path}" in errors and "Traceback" not in errors
+    assert f"Go on with: polygait study run {path} --out {out} --jobs 2\n" in errors
+    assert "Traceback" not in errors
     assert all(map(gone, workers))
     done = terminal.run("study", "run", path, "--out", out, "--jobs", 2)
     assert done.returncode == 0, done.stderr

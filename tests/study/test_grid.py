@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.study import small
 
 from polygait.errors import UserError
-from polygait.presets import METHODS
+from polygait.presets import METHODS, resolve
 from polygait.study.grid import Measures, StudyJob, read_study
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -69,6 +69,9 @@ settings = ["dir.epochs=2"]
 def test_pg_trains_one_policy(tmp_path):
     (job,) = small.study(tmp_path, methods=["pg"]).jobs()
     assert job.run.members == 1 and job.training_steps == 64 * 3
+    (longer,) = read_study(small.write(tmp_path, methods=["pg"], more="[method.pg]\nmembers = 7\n")).jobs()
+    assert longer.run == resolve(dataclasses.replace(job.config, members=7))  # as `polygait train` would
+    assert longer.run.members == 1 and longer.training_steps == 7 * 64 * 3
 
 
 def test_a_job_survives_json(tmp_path):
@@ -103,6 +106,41 @@ def test_a_suites_file_is_read_with_the_study(tmp_path):
         read_study(path)
 
 
+def test_a_suites_file_lies_beside_the_study(tmp_path, monkeypatch):
+    folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    for place, text in ((folder, "broken-foot"), (elsewhere, "broken-leg")):
+        place.mkdir()
+        (place / "mine.toml").write_text(f'variations = ["{text}"]')
+    path = small.write(folder)
+    path.write_text(path.read_text().replace('"damage"', '"damage", "mine.toml"'))
+    monkeypatch.chdir(elsewhere)
+    assert read_study(path).measures.suite_texts == {"mine.toml": 'variations = ["broken-foot"]'}
+    (folder / "mine.toml").unlink()
+    with pytest.raises(UserError, match=str(folder / "mine.toml")):
+        read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("task = 5", "task must be a table, got 5"),
+        ("method = []", "method must be a table, got []"),
+        ("task.hopper = 5", "task.hopper must be a table, got 5"),
+        ("measure = 5", "measure must be a table, got 5"),
+        ("measure.suites = []", "measure.suites must name at least one suite"),
+        ("tasks = 5\n[task.walker]", "tasks must be a list of texts, got 5"),
+    ],
+)
+def test_what_must_be_a_table_or_a_list(tmp_path, line, told):
+    path = tmp_path / "wrong.toml"
+    axes = {"methods": ["dir"], "tasks": ["hopper"], "seeds": [0]}
+    axes.pop(line.partition(" ")[0], None)
+    path.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in axes.items()) + line)
+    with pytest.raises(UserError) as caught:
+        read_study(path)
+    assert f"{path}: {told}" in str(caught.value)
+
+
 def test_all_that_is_wrong_is_told_at_once(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text(
@@ -131,6 +169,7 @@ episode = 4
         "Unknown entry: member. Did you mean 'members'",
         "steps must be a whole number, got 'many'",
         "alpha must be a number, got True",
+        "task must be a table, got 5",
         "[method.smurl] is for a method that the study does not have",
         "measure.episodes must be at least 1",
         "measure.suites must be a list of texts",

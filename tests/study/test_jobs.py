@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import time
 
 import polars as pl
@@ -10,6 +11,7 @@ from tests import tiny
 from tests.study import small
 
 import polygait as pg
+from polygait import training
 from polygait.behaviour import contact_shares, diversity_score
 from polygait.errors import UserError
 from polygait.study.estimate import estimate, evaluation_steps, free_bytes
@@ -135,8 +137,22 @@ def test_states_of_jobs(finished):
     folder.write_status({"phase": "failed", "reason": "no more"})
     failed = job_status(job, out)
     assert (failed.state, failed.reason) == ("failed", "no more")
-    (folder.path / "status.json").write_bytes(b"{torn")
-    assert job_status(job, out).state == "waiting"
+    for text in (b"{torn", b"[1]"):
+        (folder.path / "status.json").write_bytes(text)
+        assert job_status(job, out).state == "waiting"
+
+
+@pytest.mark.parametrize("process", [None, "many", 0, -1, 1.5, True, 10**30])
+def test_an_odd_process_is_not_alive(process, tmp_path):
+    (job, _) = small.study(tmp_path).jobs()
+    folder = JobFolder.of(tmp_path, job)
+    folder.prepare(job)
+    said = {"phase": "training", "share": "half", "process": process, "host": socket.gethostname()}
+    (folder.path / "status.json").write_text(json.dumps(said))
+    found = job_status(job, tmp_path)
+    assert (found.state, found.share) == ("stopped", 0.0)
+    (folder.path / "status.json").write_text(json.dumps(said | {"process": os.getpid()}))
+    assert job_status(job, tmp_path).state == "running"
 
 
 def test_damaged_files_are_named(finished, tmp_path):
@@ -165,10 +181,6 @@ def test_costs_by_hand(tmp_path):
     assert evaluation_steps(dir_, conditions, 1000) == conditions * (2 * 2 + 2) * 1000 + feet
     assert cost.evaluation_steps == 2 * evaluation_steps(dir_, conditions, 1000)
     assert cost.core_seconds > 0
-    policy, critic = (11 + 1) * 8 + (8 + 1) * 3, (11 + 1) * 8 + (8 + 1) * 1
-    model = (22 + 1) * 8 + (8 + 1) * 6
-    members = 2 * 4 * (2 * (policy + critic) + model)
-    assert cost.disk_bytes == members + 4 * 3 * 600
     assert "2 jobs to do: 768 steps of training" in cost.on(2)
     assert estimate([]).jobs == 0 and free_bytes(tmp_path / "not" / "yet") > 0
 
@@ -186,10 +198,33 @@ def test_the_impossible_is_told_before_anything_starts(tmp_path):
         estimate(read_study(wrong).jobs())
 
 
-def test_disk_is_about_right(finished, tmp_path):
+def test_every_condition_is_tried_before_anything_starts(tmp_path):
+    (tmp_path / "mine.toml").write_text('variations = ["broken-fot", "broken-foot", "wing-mass=2"]')
+    path = small.write(tmp_path)
+    path.write_text(path.read_text().replace('"damage"', '"mine.toml"'))
+    with pytest.raises(UserError) as caught:
+        estimate(read_study(path).jobs())
+    told = str(caught.value).splitlines()
+    assert len(told) == 3 and told[-1] == "Nothing was started."
+    assert "mine.toml, hopper" in told[0] and "'broken-foot'" in told[0]
+    assert "wing-mass" in told[1]
+
+
+def size(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def test_disk_is_about_right(finished, tmp_path, monkeypatch):
     _, out, _ = finished
-    job = small.study(tmp_path).jobs()[0]  # the same training, other measurements
-    expected = estimate([job]).disk_bytes
-    run = JobFolder.of(out, job).run
-    found = sum(file.stat().st_size for file in (*run.glob("members/*"), run / "metrics.jsonl"))
-    assert 0.3 < expected / found < 3
+    job = small.study(tmp_path).jobs()[0]  # the same training, one suite less
+    cost = estimate([job])
+    assert 1 / 2 < cost.lasting_bytes / size(JobFolder.of(out, job).path) < 2
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    begun = JobFolder.of(tmp_path, job)
+    begun.prepare(job)
+    with pytest.raises(tiny.Killed):
+        run_job(begun.path, 1, crash_at(3))
+    checkpoints = begun.run / "checkpoints"
+    assert len(list(checkpoints.iterdir())) == 2
+    assert 1 / 3 < cost.checkpoint_bytes / size(checkpoints) < 3
+    assert cost.disk_bytes(8) == cost.lasting_bytes + cost.checkpoint_bytes  # one job never runs twice

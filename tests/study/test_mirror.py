@@ -43,8 +43,9 @@ def test_a_copy_is_whole_and_then_only_what_changed(tmp_path):
     second = copied(here, first.stamps)
     assert set(second.copy.changed) == {"run/checkpoints/b", "run/manifest"}
     fill(there, lock="another")
-    put_down(there, second.copy)
-    assert tree(there) == tree(here)
+    fill(there, notes="a stranger's")
+    put_down(there, second.copy, first.copy.names)
+    assert tree(there) == tree(here) | {"notes": b"a stranger's"}
     assert (there / "lock").read_text() == "another"
     assert not copied(here, second.stamps).copy.changed
 
@@ -60,7 +61,7 @@ def test_half_written_files_stay_behind(tmp_path):
 
 def test_a_folder_that_changes_too_fast_is_copied_later(tmp_path, monkeypatch):
     fill(tmp_path, run__manifest="1", **{"status.json": "0"})
-    look, count = mirror._stamps, 0
+    look, count = mirror.stamps, 0
 
     def busy(folder, name):
         nonlocal count
@@ -68,9 +69,9 @@ def test_a_folder_that_changes_too_fast_is_copied_later(tmp_path, monkeypatch):
         (folder / name).write_text("x" * count)
         return look(folder)
 
-    monkeypatch.setattr(mirror, "_stamps", lambda folder: busy(folder, "run/manifest"))
+    monkeypatch.setattr(mirror, "stamps", lambda folder: busy(folder, "run/manifest"))
     assert copy_of(tmp_path, {}) is None
-    monkeypatch.setattr(mirror, "_stamps", lambda folder: busy(folder, "status.json"))
+    monkeypatch.setattr(mirror, "stamps", lambda folder: busy(folder, "status.json"))
     assert copy_of(tmp_path, {}) is not None
 
 
@@ -101,7 +102,7 @@ def test_training_goes_on_from_a_copy_cut_at_any_place(tmp_path, monkeypatch):
         put_down(there, first.copy)
         part = {name: second.copy.changed[name] for name in changed[:count]}
         everything = (*first.copy.names, *part)  # deleting comes last
-        put_down(there, Copy(part, everything))
+        put_down(there, Copy(part, everything), first.copy.names)
         pg.resume(there / "run")
         tiny.assert_same_run(there / "run", tmp_path / "alone")
         shutil.rmtree(there)

@@ -19,7 +19,7 @@ from polygait.population.files import make_folder
 from polygait.population.lock import RunLock
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
-from polygait.study.worker import DONE, GRACE_SECONDS, MISTAKE, environment
+from polygait.study.worker import BUSY, DONE, GRACE_SECONDS, MISTAKE, environment
 
 POLL_SECONDS = 0.2
 RETRIES = 2
@@ -122,8 +122,9 @@ def _supervise(
                 waiting.append(name)
                 continue
             failed[name] = reason
-            told = {"phase": "failed", "reason": reason, "attempts": attempts[name]}
-            folders[name].write_status({**folders[name].status(), **told})
+            if code != BUSY:  # the status is that of whoever has the job
+                told = {"phase": "failed", "reason": reason, "attempts": attempts[name]}
+                folders[name].write_status({**folders[name].status(), **told})
         watch()
         time.sleep(POLL_SECONDS)
     return Outcome(tuple(name for name, folder in folders.items() if folder.done), failed)
@@ -200,7 +201,10 @@ def stop_workers(children: Sequence[subprocess.Popen[bytes]]) -> None:
 def why(code: int, folder: JobFolder) -> str:
     """Why a worker ended, in words."""
     if code < 0:
-        return f"ended by {signal.Signals(-code).name}"
+        names = {one.value: one.name for one in signal.Signals}
+        return f"ended by {names.get(-code, f'signal {-code}')}"
+    if code == BUSY:
+        return "another process has the job"
     return str(folder.status().get("reason") or f"exit code {code}")
 
 

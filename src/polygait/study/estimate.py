@@ -14,7 +14,8 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.progress import duration
 from polygait.study.grid import Measures, StudyJob
-from polygait.suites import suite_conditions
+from polygait.study.jobs import CURVE_POINTS
+from polygait.suites import Condition, listed_conditions, suite_conditions
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
@@ -26,6 +27,12 @@ MODEL_SHARE = 0.4
 _PROBE_ENVS, _PROBE_STEPS = 64, 30
 _LOG_BYTES = 600
 """Of one member's line per rollout."""
+_CELL_BYTES = 500
+"""Of one member in one condition: in the evaluation, its CSV and the result."""
+_POINT_BYTES = 40
+"""Of one point of a learning curve."""
+_FILES_BYTES = 12_000
+"""What all the files of a job have besides: headers, names, the configuration."""
 
 
 class Cost(NamedTuple):
@@ -36,7 +43,14 @@ class Cost(NamedTuple):
     evaluation_steps: int
     """At most: as if nobody fell."""
     core_seconds: float
-    disk_bytes: int
+    lasting_bytes: int
+    """On disk when all is done."""
+    checkpoint_bytes: int
+    """Of the two checkpoints that a job has while it trains; the largest job's."""
+
+    def disk_bytes(self, cores: int) -> int:
+        """The most that so many jobs at once need."""
+        return self.lasting_bytes + min(cores, self.jobs) * self.checkpoint_bytes
 
     def on(self, cores: int) -> str:
         """In words, for so many jobs at once."""
@@ -44,11 +58,11 @@ class Cost(NamedTuple):
         return (
             f"{self.jobs:,} jobs to do: {self.training_steps:,} steps of training, at most "
             f"{self.evaluation_steps:,} of measuring; about {hours} with {cores} at once, "
-            f"{_size(self.disk_bytes)} of disk."
+            f"{_size(self.disk_bytes(cores))} of disk."
         )
 
 
-_NOTHING = Cost(0, 0, 0, 0.0, 0)
+_NOTHING = Cost(0, 0, 0, 0.0, 0, 0)
 
 
 class _World(NamedTuple):
@@ -59,6 +73,9 @@ class _World(NamedTuple):
     conditions: int
     sizes: tuple[int, int]
     """Of state and action."""
+    feet: int
+    row_bytes: int
+    """Of one environment's physics in a checkpoint."""
 
 
 def estimate(jobs: Sequence[StudyJob]) -> Cost:
@@ -69,11 +86,15 @@ def estimate(jobs: Sequence[StudyJob]) -> Cost:
         try:
             worlds[about] = _look(job)
         except UserError as error:
-            problems[str(error).replace("\n", " ")] = None
+            *others, last = error.problem.splitlines()
+            problems |= dict.fromkeys([*others, f"{last} {error.remedy}".strip()])
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     costs = [_cost(job, worlds[_about(job)]) for job in jobs]
-    return Cost(len(jobs), *(sum(column) for column in zip(*costs, strict=True))) if costs else _NOTHING
+    if not costs:
+        return _NOTHING
+    *sums, checkpoints = zip(*costs, strict=True)
+    return Cost(len(jobs), *map(sum, sums), max(checkpoints))
 
 
 def _about(job: StudyJob) -> str:
@@ -90,10 +111,23 @@ def evaluation_steps(job: StudyJob, conditions: int, episode_steps: int) -> int:
     ) * episode_steps + measures.diversity_states
 
 
-def count_conditions(measures: Measures, task: Task) -> int:
-    """Of all suites; a suite that the task cannot have is an error."""
+def _conditions(measures: Measures, task: Task) -> list[Condition]:
+    """Of all suites, each tried on the task; all that it cannot have is told at once."""
     known = getattr(task, "conditions", {})
-    return sum(len(suite_conditions(suite, task.name, known)) for suite in measures.suites)
+    found: list[Condition] = []
+    problems: list[str] = []
+    for suite in measures.suites:
+        text = measures.suite_texts.get(suite)
+        listed = suite_conditions(suite, task.name, known) if text is None else listed_conditions(suite, text)
+        for condition in listed:
+            try:
+                task.set_variation(condition.variation, [0])
+            except UserError as error:
+                problems.append(f"{suite}, {task.name}: {error}".replace("\n", " "))
+        found += listed
+    if problems:
+        raise UserError("\n".join(problems))
+    return found
 
 
 def free_bytes(folder: Path) -> int:
@@ -103,11 +137,10 @@ def free_bytes(folder: Path) -> int:
 
 
 def _look(job: StudyJob) -> _World:
-    """Try a task for a moment, and whether its filter and its conditions exist."""
+    """Try a task for a moment, its filter, and all the conditions to be measured in."""
     task = make_task(job.run.task, num_envs=_PROBE_ENVS, num_threads=1, **job.run.task_options)
     if job.run.remove is not None:
         StateFilter.remove(task.layout, job.run.remove)
-    conditions = count_conditions(job.measures, task)
     chance = np.random.default_rng(0)
     task.reset()
     begun = time.perf_counter()
@@ -116,8 +149,14 @@ def _look(job: StudyJob) -> _World:
         if (ended := np.flatnonzero(step.terminated | step.truncated)).size:
             task.reset(ended)
     seconds = (time.perf_counter() - begun) / (_PROBE_STEPS * task.num_envs)
-    sizes = (task.observation_size, task.action_size)
-    return _World(seconds, task.max_episode_steps, conditions, sizes)
+    return _World(
+        seconds_per_step=seconds,
+        episode_steps=task.max_episode_steps,
+        conditions=len(_conditions(job.measures, task)),
+        sizes=(task.observation_size, task.action_size),
+        feet=len(task.feet),
+        row_bytes=sum(array.nbytes for array in task.snapshot().values()) // task.num_envs,
+    )
 
 
 def _member_bytes(sizes: tuple[int, int], job: StudyJob) -> int:
@@ -132,15 +171,35 @@ def _member_bytes(sizes: tuple[int, int], job: StudyJob) -> int:
     )
 
 
-def _cost(job: StudyJob, world: _World) -> tuple[int, int, float, int]:
+def _lasting_bytes(job: StudyJob, world: _World) -> int:
+    """Members and their log, evaluations and the result."""
+    measures = job.measures
+    cell = _CELL_BYTES + 8 * measures.episodes
+    steps_seen = world.feet * (world.episode_steps if measures.contact_episodes else 0)
+    member = (
+        _member_bytes(world.sizes, job)
+        + _LOG_BYTES * job.run.iterations
+        + cell * world.conditions
+        + _POINT_BYTES * min(CURVE_POINTS, job.run.iterations)
+        + steps_seen
+    )
+    return job.run.members * member + _FILES_BYTES
+
+
+def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
+    """Of two: weights, their optimiser's two moments and the best so far of all who train; the physics."""
+    together = 1 if job.run.method == "dir" else job.run.members
+    return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
+
+
+def _cost(job: StudyJob, world: _World) -> tuple[int, int, float, int, int]:
     training = job.training_steps
     measuring = evaluation_steps(job, world.conditions, world.episode_steps)
     learning = job.run.ppo.epochs / 10 + (MODEL_SHARE if job.run.method == "dir" else 0.0)
     seconds = (
         training * (world.seconds_per_step + learning / UPDATE_PACE) + measuring * world.seconds_per_step
     )
-    disk = job.run.members * (_member_bytes(world.sizes, job) + _LOG_BYTES * job.run.iterations)
-    return training, measuring, seconds, disk
+    return training, measuring, seconds, _lasting_bytes(job, world), _checkpoint_bytes(job, world)
 
 
 def _size(count: int) -> str:

@@ -43,7 +43,7 @@ class Measures:
     """What to measure of every population."""
 
     suites: tuple[str, ...] = ("paper",)
-    """Of `polygait evaluate`; a path that ends in .toml is read when the study is."""
+    """Of `polygait evaluate`; a path that ends in .toml, from the study's file, is read with it."""
     episodes: int = 20
     """Per member and condition; they also choose the member."""
     held_out: int = 20
@@ -142,8 +142,8 @@ class Study:
         sections = (self.training, self.task_training.get(task, {}), self.method_training.get(method, {}))
         own["overrides"] = tuple(text for section in sections for text in section.get("settings", ()))
         own.pop("settings", None)
-        if method == "pg":
-            own["members"] = 1
+        if method == "pg":  # one policy; its own `members` say for how many members' steps
+            own["members"] = self.method_training.get("pg", {}).get("members", 1)
         config = TrainConfig(task=task, method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)
 
@@ -158,8 +158,9 @@ def read_study(path: str | Path) -> Study:
         problems += _axis_problems(name, table.get(name, [None]), kind)
     problems += _section_problems({name: table[name] for name in _TRAINING if name in table}, _TRAINING, "")
     for axis, names in (("task", table.get("tasks", [])), ("method", table.get("methods", []))):
+        problems += _table_problems(table.get(axis, {}), axis)
         for name, section in _tables(table.get(axis, {})).items():
-            if name not in names:
+            if isinstance(names, list) and name not in names:
                 problems.append(f"[{axis}.{name}] is for a {axis} that the study does not have.")
             problems += _section_problems(section, _TRAINING, f"{axis}.{name}.")
     measure = table.get("measure", {})
@@ -168,7 +169,7 @@ def read_study(path: str | Path) -> Study:
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems), "Nothing was started.")
     suites = tuple(measure.get("suites", Measures.suites))
-    texts = {suite: _suite_text(suite) for suite in suites if suite.endswith(".toml")}
+    texts = {suite: _suite_text(path.parent / suite) for suite in suites if suite.endswith(".toml")}
     return Study(
         name=path.stem,
         methods=tuple(table["methods"]),
@@ -192,11 +193,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not TOML: {error}.") from error
 
 
-def _suite_text(suite: str) -> str:
-    from polygait.suites import suite_conditions
+def _suite_text(path: Path) -> str:
+    from polygait.suites import listed_conditions, read_suite
 
-    suite_conditions(suite, "", {})  # says what is wrong with the file, if anything is
-    return Path(suite).read_text(encoding="utf-8")
+    text = read_suite(path)
+    listed_conditions(path, text)  # says what is wrong with the file, if anything is
+    return text
 
 
 def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
@@ -207,9 +209,13 @@ def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
     return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
 
 
+def _table_problems(value: Any, name: str) -> list[str]:
+    return [] if isinstance(value, dict) else [f"{name} must be a table, got {value!r}."]
+
+
 def _section_problems(section: Any, known: Mapping[str, tuple[str, Any]], prefix: str) -> list[str]:
-    if not isinstance(section, dict):
-        return [f"{prefix.rstrip('.')} must be a table, got {section!r}."]
+    if problems := _table_problems(section, prefix.rstrip(".")):
+        return problems
     problems = _unknown(section, known, prefix)
     for name, (word, kind) in known.items():
         if name in section and not _is_a(section[name], kind):
@@ -219,10 +225,11 @@ def _section_problems(section: Any, known: Mapping[str, tuple[str, Any]], prefix
 
 def _measure_problems(measure: Any) -> list[str]:
     least = {"episodes": 1, "held_out": 0, "seed": 0, "diversity_states": 0, "contact_episodes": 0}
-    numbers = measure.items() if isinstance(measure, dict) else ()
-    return [
+    table = _tables(measure)
+    problems = ["measure.suites must name at least one suite."] if table.get("suites") == [] else []
+    return problems + [
         f"measure.{name} must be at least {least[name]}, got {value}."
-        for name, value in numbers
+        for name, value in table.items()
         if name in least and type(value) is int and value < least[name]
     ]
 

@@ -74,11 +74,12 @@ class JobFolder:
         write_atomically(self.path / "status.json", canonical(to_plain(about)), _AGAIN)
 
     def status(self) -> dict[str, Any]:
-        """What was last said; empty before the first time."""
+        """What was last said; empty before the first time, and where it cannot be read."""
         try:
-            return from_plain(parse(read_bounded(self.path / "status.json", JOB_LIMIT)))
+            said = from_plain(parse(read_bounded(self.path / "status.json", JOB_LIMIT)))
         except (FileNotFoundError, ValueError):
             return {}
+        return said if isinstance(said, dict) else {}
 
     def read_result(self) -> dict[str, Any]:
         """What was measured."""

@@ -8,7 +8,7 @@ while it was made, and it is put down in the same order.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Copied(NamedTuple):
 def copy_of(folder: Path, known: Stamps) -> Copied | None:
     """What changed since a copy with these stamps; None while too much changes to make one."""
     for _ in range(_TRIES):
-        before = _stamps(folder)
+        before = stamps(folder)
         try:
             names = [name for name, stamp in before.items() if known.get(name) != stamp]
             # The log last: whatever a checkpoint remembers of it is there.
@@ -50,18 +50,21 @@ def copy_of(folder: Path, known: Stamps) -> Copied | None:
             changed = {name: (folder / name).read_bytes() for name in ordered}
         except FileNotFoundError:
             continue
-        if _still(before) == _still(_stamps(folder)):
+        if _still(before) == _still(stamps(folder)):
             return Copied(Copy(changed, tuple(before)), before)
     return None
 
 
-def put_down(folder: Path, copy: Copy) -> None:
-    """Bring a folder to the state of a copy; killed half-way, training can still go on from it."""
+def put_down(folder: Path, copy: Copy, before: Iterable[str] = ()) -> None:
+    """Bring a folder to the state of a copy; killed half-way, training can still go on from it.
+
+    Only what the copy `before` had is deleted: other files are somebody else's.
+    """
     for name in (*copy.changed, *copy.names):
         _require_inside(name)
     for name in sorted(copy.changed, key=_rank):
         write_atomically(folder / name, copy.changed[name], _AGAIN)
-    for name in set(_stamps(folder)) - set(copy.names):
+    for name in set(before) - set(copy.names):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -76,7 +79,8 @@ def _rank(name: str) -> int:
     return {"run/manifest.json": _MANIFEST, "run/metrics.jsonl": _LOG}.get(name, _OTHERS)
 
 
-def _stamps(folder: Path) -> Stamps:
+def stamps(folder: Path) -> Stamps:
+    """Of all files of a folder but locks and half-written ones."""
     return dict(_files(folder, folder))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -50,9 +51,9 @@ def job_status(job: StudyJob, out: Path) -> JobStatus:
         seed=job.run.seed,
         state=state,
         phase=phase if state == "running" else "",
-        share=1.0 if state == "done" else float(said.get("share", 0.0)),
-        steps_per_second=float(said.get("steps_per_second", 0.0)) if state == "running" else 0.0,
-        episode_return=float(said.get("return", float("nan"))),
+        share=1.0 if state == "done" else _number(said, "share", 0.0),
+        steps_per_second=_number(said, "steps_per_second", 0.0) if state == "running" else 0.0,
+        episode_return=_number(said, "return", math.nan),
         reason=str(said.get("reason", "")) if state != "done" else "",
         log=str(folder.log) if folder.log.exists() else "",
     )
@@ -71,14 +72,22 @@ def _state(folder: JobFolder, said: dict[str, Any], phase: str) -> str:
     if not said:
         return "waiting"
     age = time.time() - (folder.path / "status.json").stat().st_mtime
-    alive = said.get("host") != socket.gethostname() or _exists(int(said.get("process", 0)))
+    process = said.get("process")
+    alive = type(process) is int and (said.get("host") != socket.gethostname() or _exists(process))
     return "running" if phase not in ("stopped", "crashed") and age < STALE_SECONDS and alive else "stopped"
 
 
+def _number(said: dict[str, Any], name: str, otherwise: float) -> float:
+    value = said.get(name)
+    return float(value) if type(value) in (int, float) else otherwise
+
+
 def _exists(process: int) -> bool:
+    if process < 1:  # 0 and below name groups of processes
+        return False
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True

@@ -1,18 +1,22 @@
 """The process of one job: python -m polygait.study.worker JOB_FOLDER THREADS.
 
 It ends when the one who started it does: standard input is a pipe that the system closes then. Exit codes:
-0 done, 2 a mistake that trying again does not mend, 130 stopped and saved, others a crash.
+0 done, 2 a mistake that trying again does not mend, 75 another process has the job, 130 stopped and saved,
+others a crash.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +28,10 @@ BEAT_SECONDS = 2.0
 """Between two signs of life in status.json."""
 LOCK_SECONDS = 60.0
 """How long to wait for a predecessor that is still saving."""
+_LOCK_POLL_SECONDS = 0.2
 GRACE_SECONDS = 30.0
 """How long an orphan may take to save."""
-DONE, MISTAKE, STOPPED, CRASH = 0, 2, 130, 1
+DONE, MISTAKE, BUSY, STOPPED, CRASH = 0, 2, 75, 130, 1
 
 
 def environment(cores: int) -> dict[str, str]:
@@ -44,21 +49,31 @@ def environment(cores: int) -> dict[str, str]:
     }
 
 
+class BusyError(UserError):
+    """Another process has the job."""
+
+
 class Pulse:
     """Keeps status.json fresh while a job runs."""
 
     def __init__(self, folder: JobFolder) -> None:
         self._folder = folder
         self._status: dict[str, Any] = {"phase": "starting", "share": 0.0}
+        self._told = False
         self._guard = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def tell(self, phase: str, share: float, numbers: dict[str, Any]) -> None:
-        """Take note of how far the job is."""
+        """Take note of how far the job is; the log says where this process took it up."""
+        done = share_of_job(phase, share)
+        if not self._told:
+            self._told = True
+            where = f"{os.getpid()} on {socket.gethostname()}"
+            print(f"Process {where}: {phase}, {100 * done:.2f} % done.", file=sys.stderr, flush=True)
         with self._guard:
             kept = {name: value for name, value in self._status.items() if name == "return"}
-            self._status = {**kept, "phase": phase, "share": share_of_job(phase, share), **numbers}
+            self._status = {**kept, "phase": phase, "share": done, **numbers}
 
     def __enter__(self) -> Pulse:
         self._write()
@@ -81,9 +96,11 @@ class Pulse:
             self._write()
 
     def _write(self) -> None:
+        """A status that cannot be written is not worth the job: the next one may be."""
         with self._guard:
             status = dict(self._status)
-        self._folder.write_status(status)
+        with contextlib.suppress(UserError, OSError):
+            self._folder.write_status(status)
 
 
 def main(arguments: list[str]) -> int:
@@ -94,8 +111,11 @@ def main(arguments: list[str]) -> int:
     warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr, flush=True)
     try:
         folder = JobFolder(path, read_job(path).measures)
-        with _alone(path), Pulse(folder) as pulse:
+        with alone(path), Pulse(folder) as pulse:
             return _run(path, threads, pulse)
+    except BusyError as error:
+        print(f"polygait: {error}", file=sys.stderr, flush=True)
+        return BUSY
     except UserError as error:
         print(f"polygait: {error}", file=sys.stderr, flush=True)
         return MISTAKE
@@ -122,26 +142,20 @@ def _run(path: Path, threads: int, pulse: Pulse) -> int:
     return DONE
 
 
-class _alone:  # noqa: N801 - reads as a word after `with`
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
     """Hold the job's lock; a predecessor that lost its parent may still be saving."""
-
-    def __init__(self, path: Path) -> None:
-        self._lock = RunLock(path / "lock", "run the study again")
-
-    def __enter__(self) -> None:
-        until = time.monotonic() + LOCK_SECONDS
-        while True:
-            self._held = self._lock.hold()
+    lock = RunLock(path / "lock", "run the study again")
+    until = time.monotonic() + LOCK_SECONDS
+    with contextlib.ExitStack() as held:
+        while not lock.held:
             try:
-                self._held.__enter__()
-                return
-            except UserError:
+                held.enter_context(lock.hold())
+            except UserError as error:
                 if time.monotonic() > until:
-                    raise
-                time.sleep(0.2)
-
-    def __exit__(self, *problem: Any) -> None:
-        self._held.__exit__(*problem)
+                    raise BusyError(error.problem, error.remedy) from error
+                time.sleep(_LOCK_POLL_SECONDS)
+        yield
 
 
 def _end_with_parent() -> None:
