@@ -1,12 +1,13 @@
 """What a person sees of long work."""
 
 import io
+import math
 import sys
 
 import pytest
 
 from polygait import progress
-from polygait.progress import Progress, all_of, duration, finish, printer
+from polygait.progress import Progress, all_of, amount, duration, finish, printer
 
 LINE = Progress(
     members="3/10",
@@ -58,6 +59,20 @@ def test_a_return_nobody_knows_yet_is_still_a_line():
 )
 def test_durations_are_for_people(seconds, text):
     assert duration(float(seconds)) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((3152.4,), "3,152"),
+        ((47.28, 19.73), "47.3 ± 19.7"),
+        ((0.424,), "0.42"),
+        ((-4.0, 1200.0), "-4 ± 1,200"),
+        ((math.nan,), "nan"),
+    ],
+)
+def test_returns_have_the_digits_that_tell_something(values, text):
+    assert amount(*values) == text
 
 
 def test_plain_lines_where_nobody_watches(monkeypatch):

@@ -437,6 +437,7 @@ def render(
 
     """
     from polygait.population.population import load
+    from polygait.progress import amount
     from polygait.report.painters import drawn_by
     from polygait.report.video import RenderConfig
     from polygait.report.video import render as render_member
@@ -450,7 +451,7 @@ def render(
     ended = "falls" if recording.fell else "ends"
     print(
         f"{done.path}: member {member}, {variation}; its episode {ended} after {recording.seconds:.1f} s "
-        f"with return {recording.total_reward:,.0f}; {drawn_by(done.renderer)}."
+        f"with return {amount(recording.total_reward)}; {drawn_by(done.renderer)}."
     )
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from polygait.progress import amount
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -29,7 +31,7 @@ def print_members(path: str, population: Population) -> None:
         (
             str(member.index),
             f"{member.steps:,}",
-            f"{member.summary['nominal_return']:,.0f} ± {member.summary['nominal_std']:,.0f}",
+            amount(member.summary["nominal_return"], member.summary["nominal_std"]),
             f"{100 * member.summary['nominal_falls']:.0f} %",
             f"{member.summary['novelty']:.2f}" if member.summary.get("novelty", math.inf) < math.inf else "–",
         )
@@ -51,9 +53,9 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
         style = "bold green" if index == result.best else ""
         cells = (
             f"{'▶ ' if index == result.best else '  '}{index}",
-            f"{member.summary['nominal_return']:,.0f}",
+            amount(member.summary["nominal_return"]),
             str(len(tried)),
-            f"{tried.mean():,.0f} ± {tried.std():,.0f}" if len(tried) else "–",
+            amount(tried.mean(), tried.std()) if len(tried) else "–",
             f"{result.falls[index]}",
             ", ".join(filter(None, notes)),
         )
@@ -61,12 +63,10 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
     columns = ("member", "nominal", "trials", "return here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
-    told = (
-        f"Member {result.best}: {result.selection_return:,.0f} in {result.trials_of(result.best).size} trials"
-    )
+    told = f"Member {result.best}: {amount(result.selection_return)} in {result.trials_of(result.best).size} trials"
     told += _between(result.selection_interval)
     if len(result.held_out_returns):
-        told += f"; {result.held_out_return:,.0f} on {len(result.held_out_returns)} fresh episodes"
+        told += f"; {amount(result.held_out_return)} on {len(result.held_out_returns)} fresh episodes"
         told += _between(result.held_out_interval)
     screen.print(f"{told}.", style="bold")
 
@@ -78,7 +78,7 @@ def print_evaluation(frame: pl.DataFrame) -> None:
     for (condition, scale), cells in frame.group_by("condition", "scale", maintain_order=True):
         returns = dict(zip(cells["member"], cells["mean_return"], strict=True))
         best = max(returns, key=lambda member: returns[member])
-        values = [_styled(f"{returns[one]:,.0f}", "bold green" if one == best else "") for one in members]
+        values = [_styled(amount(returns[one]), "bold green" if one == best else "") for one in members]
         flagged = int(cells["diverged"].sum())
         name = str(condition) if scale is None else f"{condition}={scale}"
         rows.append((name, *values, f"{flagged} diverged" if flagged else ""))
@@ -184,14 +184,14 @@ def print_motivation(result: Result, written: list[Path]) -> None:
     print_table(screen, "Inference variance", ("model", "mean", *joints, "log-likelihood (nats)"), rows)
     screen.print(
         f"{result.num_transitions:,} transitions of {len(result.returns)} episodes; the agent's return with "
-        f"mean actions is {result.returns.mean():,.0f} ± {result.returns.std():,.0f}.",
+        f"mean actions is {amount(result.returns.mean(), result.returns.std())}.",
         style="dim",
     )
     screen.print(f"Written: {', '.join(map(str, written))}", style="dim", soft_wrap=True)
 
 
 def _between(interval: Interval) -> str:
-    return f" (95 % {interval.low:,.0f} to {interval.high:,.0f})" if math.isfinite(interval.low) else ""
+    return f" (95 % {amount(interval.low)} to {amount(interval.high)})" if math.isfinite(interval.low) else ""
 
 
 def print_report(report: Report) -> None:
@@ -308,7 +308,7 @@ def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
             _styled(one.state, colours[one.state]),
             f"{100 * one.share:.0f} %",
             f"{one.phase}, {one.steps_per_second:,.0f} steps/s" if one.steps_per_second else one.phase,
-            "" if one.state == "waiting" or math.isnan(one.episode_return) else f"{one.episode_return:,.0f}",
+            "" if one.state == "waiting" or math.isnan(one.episode_return) else amount(one.episode_return),
             one.reason.splitlines()[0] if one.reason else "",
         )
         for one in statuses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -35,7 +36,7 @@ class Progress(NamedTuple):
         bonus = f"  bonus/reward {self.bonus_ratio:.2f}" if self.bonus_ratio > 0 else ""
         return (
             f"member {self.members}  {steps}  {self.steps_per_second:,.0f} steps/s  "
-            f"return {self.episode_return:,.0f}{bonus}  {duration(self.seconds_left)} left"
+            f"return {amount(self.episode_return)}{bonus}  {duration(self.seconds_left)} left"
         )
 
 
@@ -117,6 +118,13 @@ class Counter:
             self._plain(text)
             return
         _write_live(done / total, text)
+
+
+def amount(*values: float) -> str:
+    """A return, or a mean and its spread, in as many digits as tell something: 3,152; 47.3 ± 19.7; 0.42."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=math.inf)
+    digits = 0 if largest >= 100 else 1 if largest >= 10 else 2
+    return " ± ".join(f"{value:,.{digits}f}" for value in values)
 
 
 def duration(seconds: float) -> str:
