@@ -63,7 +63,8 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
     columns = ("member", "nominal", "trials", "return here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
-    told = f"Member {result.best}: {amount(result.selection_return)} in {result.trials_of(result.best).size} trials"
+    trials = result.trials_of(result.best).size
+    told = f"Member {result.best}: {amount(result.selection_return)} in {trials} trials"
     told += _between(result.selection_interval)
     if len(result.held_out_returns):
         told += f"; {amount(result.held_out_return)} on {len(result.held_out_returns)} fresh episodes"
