@@ -354,6 +354,8 @@ def test_mistakes_end_without_a_traceback(terminal, tmp_path):
         done = terminal.run(*words)
         assert done.returncode == 2, words
         assert done.stderr.startswith("polygait: ") and "Traceback" not in done.stderr
+        if "report" in words:
+            assert f"First: polygait study run {path} --out {tmp_path / 'empty'}\n" in done.stderr
     assert not (tmp_path / "empty").exists()
     dry = terminal.run("study", "run", path, "--out", tmp_path / "dry", "--dry-run")
     assert dry.returncode == 0 and "768 steps of training" in dry.stderr

@@ -1,5 +1,7 @@
 """Ray: the same results as locally, reachable from this machine alone, and a lost node costs no bit."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from tests.study import small
 from tests.study.test_engines import assert_same_study, begun_at, wait_until
 
 from polygait.errors import UserError
+from polygait.study import ray_engine, worker
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
 from polygait.study.ray_engine import RayEngine
@@ -68,6 +71,20 @@ def test_without_ray_the_remedy_is_told(tmp_path):
     assert 'pip install "polygait[ray]"' in done.stdout
 
 
+def test_a_job_that_is_away_is_locked_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "LOCK_SECONDS", 0.0)
+    (tmp_path / "job.json").write_text("{}")
+    with contextlib.ExitStack() as lock:
+        assert ray_engine._taken(tmp_path, lock).changed == {"job.json": b"{}"}
+        with pytest.raises(worker.BusyError), worker.alone(tmp_path):
+            raise AssertionError("two have the job")
+    monkeypatch.setattr(ray_engine, "copy_of", lambda *_: None)
+    with contextlib.ExitStack() as lock, pytest.raises(UserError, match="changes although"):
+        ray_engine._taken(tmp_path, lock)
+    with worker.alone(tmp_path):  # free again
+        pass
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_only_this_machine_can_reach_it(terminal):
@@ -120,7 +137,7 @@ def test_ctrl_c_brings_the_last_checkpoint_home(left_alone, tmp_path):
     job = read_study(path).jobs()[0]
     log = f"polygait-{job.name}-*/run/metrics.jsonl"
     wait_until(lambda: any(file.read_bytes().count(b"\n") >= 5 for file in private.glob(log)), child)
-    child.send_signal(signal.SIGINT)
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does: Ray's own processes get it, too
     _, errors = child.communicate(timeout=120)
     assert child.returncode == 130, errors
     assert f"Go on with: polygait study run {path} --out {out} --engine ray --jobs 2\n" in errors

@@ -140,6 +140,12 @@ def test_vector_statistics_have_bands():
     assert (bands.low < bands.value).all() and (bands.value < bands.high).all()
 
 
+def test_a_seed_may_have_a_curve():
+    """Seeds lie on the first axis: each point varies as its own seeds do, here 0 and 2, then 10 and 10."""
+    bands = bootstrap([np.array([[0.0, 10.0], [2.0, 10.0]])], lambda strata: strata[0].mean(axis=-2))
+    np.testing.assert_allclose([bands.value, bands.low, bands.high], [[1, 10], [0, 10], [2, 10]])
+
+
 @settings(deadline=None, max_examples=5)
 @given(values, values)
 def test_comparison_is_antisymmetric(ours, theirs):
@@ -177,14 +183,14 @@ def test_published_probability_of_improvement(damage):
 
 
 def test_published_intervals_of_the_mean_difference(damage):
-    """Only Walker's broken foot clears zero; Ant's broken ankle lies at its edge, as draws go."""
+    """Only Walker's broken foot clears zero. Expected is what a million resamples give; fewer wobble."""
     found = {
         place: compare(damage[place]["dir"], damage[place]["multi"]).difference for place in MUJOCO_DAMAGES
     }
     foot, ankle = found["walker", "broken-foot"], found["ant", "broken-ankle"]
-    np.testing.assert_allclose([foot.low, foot.high], [95, 646], atol=15)
-    np.testing.assert_allclose([ankle.low, ankle.high], [1, 487], atol=20)
-    for place in set(MUJOCO_DAMAGES) - {("walker", "broken-foot"), ("ant", "broken-ankle")}:
+    np.testing.assert_allclose([foot.low, foot.high], [91, 647], atol=10)
+    np.testing.assert_allclose([ankle.low, ankle.high], [-13, 497], atol=10)
+    for place in set(MUJOCO_DAMAGES) - {("walker", "broken-foot")}:
         assert found[place].low < 0 < found[place].high
 
 

@@ -105,6 +105,7 @@ class RayEngine(Engine):
         self._ray = _connect(address, None if jobs is None else jobs * cpus_per_job)
         self._cpus = cpus_per_job
         self._shared = shared
+        self._task = self._ray.remote(run_errand)
         self._away: dict[str, _Away] = {}
         self._refused: list[Ended] = []
         self._bell: Any = None
@@ -135,7 +136,7 @@ class RayEngine(Engine):
         shared = str(folder.path.absolute()) if self._shared else None
         errand = Errand(job.name, job.measures, shared, self._cpus, versions(), SYNC_SECONDS)
         # Ray itself must not repeat a task: it would begin from the copy of the first time.
-        task = self._ray.remote(run_errand).options(num_cpus=self._cpus, max_retries=0, name=job.name)
+        task = self._task.options(num_cpus=self._cpus, max_retries=0, name=job.name)
         self._bell = self._bell or self._hang_bell()
         stream = task.remote(errand, begun, self._bell)
         self._away[job.name] = _Away(stream, folder, lock, begun.names if begun else ())

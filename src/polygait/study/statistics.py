@@ -1,4 +1,4 @@
-"""How sure a study's numbers are. A value is what one seed came to; axes before the last are repetitions."""
+"""How sure a study's numbers are. A value is what one seed came to; axes before seeds are repetitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ LEVEL = 0.95
 SIGNIFICANT = 0.05
 
 Strata = Sequence[Float[np.ndarray, "..."]]
-"""One array per task and condition with seeds along its last axis; their numbers may differ."""
+"""One array per task and condition, seeds along its first axis; their numbers may differ.
+
+Nearly always one value per seed. Resamples add an axis in front, so that seeds are then the last axis, or the
+last but one where a seed has a whole curve.
+"""
 
 
 class Spread(NamedTuple):
@@ -97,7 +101,8 @@ def bootstrap(
 ) -> Estimate:
     """A stratified percentile bootstrap: seeds are drawn with replacement, within each stratum.
 
-    `statistic` sees all strata at once and works along their last axis, so that all resamples are one call.
+    `statistic` sees all strata at once, for all resamples in one call, and works along the axis of seeds,
+    counted from the end.
     """
     chance = np.random.default_rng(seed)
     drawn = [
