@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import itertools
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -33,22 +34,29 @@ def find_browser() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def _start(command: list[str]) -> tuple[int, int, int]:
+    """Its process, and the ends of two pipes to read from and write to; it has them as 3 and 4."""
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    high_in, high_out = (fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 16) for one in (theirs_in, theirs_out))
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, high_in, 3),
+        (os.POSIX_SPAWN_DUP2, high_out, 4),
+    ]
+    process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+    for one in (theirs_in, theirs_out, high_in, high_out):
+        os.close(one)
+    return process, ours_in, ours_out
+
+
 class Browser:
     """One headless browser with one tab; it remembers requests and errors."""
 
     def __init__(self, program: str, profile: Path) -> None:
-        theirs_in, ours_out = os.pipe()
-        ours_in, theirs_out = os.pipe()
-        command = [program, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
-        self._process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", *command],
-            pass_fds=(theirs_in, theirs_out),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        self._in, self._out, self._rest = ours_in, ours_out, b""
+        self._process, self._in, self._out = _start([program, *_FLAGS, f"--user-data-dir={profile}"])
+        self._rest = b""
         self._ids = itertools.count(1)
         self._session: str | None = None
         self.requests: list[str] = []
@@ -132,8 +140,8 @@ class Browser:
         try:
             self.call("Browser.close")
         except (AssertionError, OSError):
-            self._process.kill()
-        self._process.wait(timeout=30)
+            os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
         os.close(self._in)
         os.close(self._out)
 

@@ -31,9 +31,9 @@ def robot_task(name: str) -> MujocoTask:
 
 
 def redness(picture: np.ndarray) -> np.ndarray:
-    """Where a picture is red."""
+    """Where a picture is red, and not amber."""
     picture = picture.astype(int)
-    return picture[..., 0] - picture[..., 1:].max(axis=2) > 50
+    return picture[..., 0] > 2 * picture[..., 1:].max(axis=2)
 
 
 @pytest.fixture

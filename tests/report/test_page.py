@@ -67,7 +67,7 @@ def test_nothing_comes_from_elsewhere(run):
     report = write_report(run, config=PLAIN)
     text = own_text(report.path)
     assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
-    assert "default-src 'none'" in text and "connect-src" not in text
+    assert "default-src &#x27;none&#x27;" in text and "connect-src" not in text
     assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
 
 

@@ -22,7 +22,7 @@ from polygait.tasks.registry import make_task
 WIDTH, LEAST_HEIGHT = 960, 560
 _SHARE = 0.55  # of the width, for the robot; labels have the rest
 _SPREAD = (0.04, 0.22)  # how far the joints of the first and of the last leg go into their range
-_MARGIN, _HEAD, _FOOT = 16, 52, 44
+_MARGIN, _HEAD, _FOOT = 16.0, 52.0, 44.0
 _LETTER = 7.3  # pixels, wide enough for any letter of the font
 _CAPSULE, _CYLINDER = mujoco.mjtGeom.mjGEOM_CAPSULE.value, mujoco.mjtGeom.mjGEOM_CYLINDER.value
 _INK, _PAPER = "#1f2933", "#ffffff"
@@ -158,7 +158,7 @@ def _svg(name: str, size: tuple[int, int], picture: bytes, labels: list[Label]) 
     width, height = size
     encoded = base64.b64encode(picture).decode()
     legend = "".join(
-        f"{_mark(kind, x, height - 20)}{_text(kind, x + 12, height - 15.5)}"
+        f"{_mark(kind, x, height - 20.0)}{_text(kind, x + 12, height - 15.5)}"
         for kind, x in zip(_MARKS, (width / 2 - 110, width / 2 - 30, width / 2 + 50), strict=True)
     )
     return (
