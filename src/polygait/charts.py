@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +14,26 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's palette, the darker ones first."""
 METHOD_COLOURS = dict(zip(("dir", "multi", "dvd", "smerl", "pg"), COLOURS, strict=False))
+MEMBER_COLOURS = (*COLOURS, "#882255", "#44AA99")
+"""For the members of a population; ten, as the paper has."""
 SHADES = ("#9EC9E2", "#6C96BA", "#3A6393", "#08306B")
 """For things with an order: one hue from light to dark."""
 FORMATS = (".html", ".svg", ".png", ".pdf")
-_FONT = "system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif"
-_INK, _GRID = "#333333", "#e4e4e4"
+FONT = "system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif"
+INK, PAPER = "#333333", "white"
+_GRID = "#e4e4e4"
 
 CONFIG: dict[str, Any] = {
-    "font": _FONT,
-    "background": "white",
+    "font": FONT,
+    "background": PAPER,
     "padding": 12,
-    "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK, "offset": 12},
+    "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": INK, "offset": 12},
     "axis": {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelColor": _INK,
-        "titleColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
         "gridColor": _GRID,
         "domainColor": "#999999",
         "tickColor": "#999999",
@@ -37,7 +41,7 @@ CONFIG: dict[str, Any] = {
         "labelLimit": 240,
     },
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 240},
-    "header": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": _INK, "titleColor": _INK},
+    "header": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK},
     "view": {"stroke": "transparent", "continuousWidth": 420, "continuousHeight": 260},
     "range": {"category": list(COLOURS)},
     "line": {"strokeWidth": 2},
@@ -52,6 +56,15 @@ def themed(chart: Any) -> altair.TopLevelMixin:
     dressed = chart.copy()
     dressed.config = altair.Config.from_dict(CONFIG)
     return dressed
+
+
+def save_charts(
+    charts: Mapping[str, Any], folder: Path, formats: Sequence[str] = (".svg", ".png")
+) -> list[Path]:
+    """Write charts by their names, each in every form."""
+    return [
+        save_chart(chart, folder / f"{name}{ending}") for name, chart in charts.items() for ending in formats
+    ]
 
 
 def save_chart(chart: Any, path: str | Path, scale: float = 2.0) -> Path:

@@ -438,9 +438,9 @@ def render(
     """
     from polygait.population.population import load
     from polygait.progress import amount
-    from polygait.report.painters import drawn_by
-    from polygait.report.video import RenderConfig
-    from polygait.report.video import render as render_member
+    from polygait.report.pictures.painters import drawn_by
+    from polygait.report.pictures.video import RenderConfig
+    from polygait.report.pictures.video import render as render_member
 
     population = load(run)
     if member is None:
@@ -456,7 +456,7 @@ def render(
 
 
 def report(
-    run: RunPath,
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|STUDY")],
     /,
     *,
     out: str | None = None,
@@ -465,21 +465,33 @@ def report(
     figures: str | None = None,
     renderer: str = "auto",
 ) -> None:
-    """Write one HTML page that shows what a run found; it needs no network.
+    """Write one HTML page that shows what a run or a study found; it needs no network.
 
     Example: polygait report runs/walker --out walker.html
 
     Args:
-        run: The run folder.
-        out: The page to write; report.html in the run folder if left out.
-        video: Also put a film of every member on the page.
-        pictures: Draw members and robot; without, the page is made faster.
+        run: The run folder; or a study's TOML file, or the folder of its jobs.
+        out: The page to write; if left out, report.html in the run folder, report/report.html in a study's.
+        video: Also put a film of every member on the page of a run.
+        pictures: Draw members and robot of a run; without, the page is made faster.
         figures: Also write every chart as SVG and PNG into this folder.
         renderer: egl, osmesa or rays; auto takes the first of them that works.
 
     """
+    from polygait.study.place import is_study
+
+    if is_study(run):
+        from polygait.report.study.page import write_study_page
+
+        if video or not pictures or renderer != "auto":
+            raise UserError(
+                "--video, --no-pictures and --renderer are for the page of a run.",
+                "Leave them out: a study's page has tables and charts.",
+            )
+        print_report(write_study_page(run, out, figures))
+        return
     from polygait.progress import Counter, finish
-    from polygait.report.page import ReportConfig, write_report
+    from polygait.report.run.page import ReportConfig, write_report
 
     config = ReportConfig(pictures, video, renderer, figures)
     written = write_report(run, out, config, Counter("pieces"))
@@ -506,7 +518,7 @@ VERBS: dict[str, Callable[..., None]] = {
 
 
 def _draw_robot(name: str, picture: str, json: bool) -> None:
-    from polygait.report.cards import save_card
+    from polygait.report.pictures.cards import save_card
 
     if not name:
         raise UserError("Which robot is to be drawn?", "Give its name: polygait tasks walker --picture FILE.")

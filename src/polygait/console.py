@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polygait.experiments.filters import Diagnosis
     from polygait.experiments.motivation import Result
     from polygait.population.population import Population
-    from polygait.report.page import Report
+    from polygait.report.web.parts import Report
     from polygait.study.status import JobStatus
 
 
@@ -197,7 +197,7 @@ def _between(interval: Interval) -> str:
 
 def print_report(report: Report) -> None:
     """Where the page is, and what it could not show."""
-    from polygait.report.painters import drawn_by
+    from polygait.report.pictures.painters import drawn_by
 
     drawn = f", {drawn_by(report.renderer)}" if report.renderer else ""
     screen = console()

@@ -53,10 +53,11 @@ def study_run(
     """
     from polygait.study.engines import RETRIES, run_jobs
     from polygait.study.grid import read_study
+    from polygait.study.place import study_folder
     from polygait.study.status import Overview
 
     asked = read_study(study)
-    wanted, folder = asked.jobs(), _folder(asked, out)
+    wanted, folder = asked.jobs(), study_folder(asked, out)
     given = {"engine": None if engine == "local" else engine, "jobs": jobs, "retries": retries}
     given |= {"address": address, "cpus_per_job": cpus_per_job, "shared": shared}
     again, report = _command("run", study, out=out, **given), _command("report", study, out=out)
@@ -93,10 +94,11 @@ def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = Fa
     from polygait.console import print_study
     from polygait.population.strict_json import to_plain
     from polygait.study.grid import read_study
+    from polygait.study.place import study_folder
     from polygait.study.status import study_status as statuses
 
     asked = read_study(study)
-    found = statuses(asked.jobs(), _folder(asked, out))
+    found = statuses(asked.jobs(), study_folder(asked, out))
     if json:
         print(json_module.dumps(to_plain([one._asdict() for one in found]), indent=2))
     else:
@@ -106,7 +108,7 @@ def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = Fa
 def study_report(
     study: StudyPath, /, *, out: str | None = None, to: str | None = None, charts: bool = True
 ) -> None:
-    """The paper's tables and figures from what is done, beside the published ones.
+    """The paper's tables and figures from what is done, beside the published ones, and a page of them.
 
     Example: polygait study report studies/smoke.toml
 
@@ -117,12 +119,13 @@ def study_report(
         charts: Draw figures as well, as HTML, SVG, PNG and PDF.
 
     """
-    from polygait.report.study import write_report
+    from polygait.report.study.report import write_report
     from polygait.study.grid import read_study
+    from polygait.study.place import study_folder
     from polygait.study.results import read_results
 
     asked = read_study(study)
-    folder = _folder(asked, out)
+    folder = study_folder(asked, out)
     results = read_results(asked.jobs(), folder)
     if results.done == 0:
         raise UserError(
@@ -133,10 +136,7 @@ def study_report(
     for table in written.tables:
         print(table.to_text())
     print(f"{results.done} of {results.jobs} jobs; {len(written.files)} files in {place}")
-
-
-def _folder(study: Study, out: str | None) -> Path:
-    return Path(out) if out is not None else Path("runs") / study.name
+    print(f"Everything on one page: {place / 'report.html'}")
 
 
 def _engine(

@@ -8,7 +8,7 @@ import pytest
 
 import polygait as pg
 from polygait.population.store import RunFolder
-from polygait.report.scene import require_drawable
+from polygait.report.pictures.scene import require_drawable
 from polygait.tasks.mujoco import MujocoTask
 
 TRAINED = Path(__file__).parents[1] / "data" / "walker-dir"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from polygait.report.sources import best_values, published
+from polygait.report.study.sources import best_values, published
 from polygait.study import statistics
 from polygait.study.statistics import (
     Spread,

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polygait.charts import COLOURS
+from polygait.charts import COLOURS, INK
 from polygait.experiments.arm import MOTORS, TURN, Revealed
-
-_INK = "#333333"
 
 
 def chart(revealed: list[Revealed]) -> Any:
@@ -57,7 +55,7 @@ def _arm_panel() -> Any:
     fan = alt.Chart(pl.DataFrame(links)).mark_line(strokeWidth=2, opacity=0.35, strokeCap="round")
     arm = alt.Chart(pl.DataFrame(upper)).mark_line(strokeWidth=9, strokeCap="round")
     joints = alt.Chart(pl.DataFrame([one for one in upper if one["order"]])).mark_circle(size=170, opacity=1)
-    shoulder = alt.Chart(pl.DataFrame({"x": [0.0], "y": [0.0]})).mark_circle(size=260, color=_INK, opacity=1)
+    shoulder = alt.Chart(pl.DataFrame({"x": [0.0], "y": [0.0]})).mark_circle(size=260, color=INK, opacity=1)
     names = pl.DataFrame(
         {
             "x": [0.12, *(0.62 * _elbow(one)[0] + shift for one, shift in ((before, 0.1), (after, -0.14)))],
@@ -65,7 +63,7 @@ def _arm_panel() -> Any:
             "text": ["shoulder", "before", "after"],
         }
     )
-    labels = alt.Chart(names).mark_text(fontSize=12, color=_INK).encode(**place, text="text:N")
+    labels = alt.Chart(names).mark_text(fontSize=12, color=INK).encode(**place, text="text:N")
     return (
         fan.encode(**place, detail="link:N", order="order:O", color=colour)
         + arm.encode(**place, order="order:O", color=colour)
@@ -96,7 +94,7 @@ def _variance_panel(revealed: list[Revealed]) -> Any:
         scale=alt.Scale(domain=(0, 0.16)),
         axis=alt.Axis(tickCount=4, labelFlush=False),
     )
-    hand = base.mark_tick(thickness=3, size=24, color=_INK).encode(x="expected:Q", color=alt.value(_INK))
+    hand = base.mark_tick(thickness=3, size=24, color=INK).encode(x="expected:Q", color=alt.value(INK))
     dots = base.mark_circle(size=130, opacity=1).encode(
         x=x,
         tooltip=[

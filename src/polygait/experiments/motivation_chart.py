@@ -8,11 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from polygait.charts import SHADES, save_chart
+from polygait.charts import INK, SHADES, save_chart
 from polygait.experiments.motivation import Result
 
 UNIT = "(share of full torque)²"
-_INK = "#333333"
 
 
 def table(result: Result) -> pl.DataFrame:
@@ -56,7 +55,7 @@ def chart(result: Result) -> Any:
         ),
         tooltip=[alt.Tooltip("label:N", title="model"), alt.Tooltip("variance:Q", format=".4f")],
     )
-    values = bars.mark_text(align="left", dx=5, color=_INK, fontSize=12).encode(
+    values = bars.mark_text(align="left", dx=5, color=INK, fontSize=12).encode(
         text=alt.Text("variance:Q", format=".3f")
     )
     left = (bars.mark_bar(size=26, cornerRadiusEnd=3).encode(color=colour) + values).properties(
@@ -80,7 +79,7 @@ def chart(result: Result) -> Any:
     numbers = base.mark_text(fontSize=9, fontWeight="bold").encode(
         x="variance:Q",
         text="model:N",
-        color=alt.condition("datum.model > 2", alt.value("white"), alt.value(_INK)),
+        color=alt.condition("datum.model > 2", alt.value("white"), alt.value(INK)),
     )
     right = (span + dots + numbers).properties(width=300, height=190)
     title = alt.TitleParams(

@@ -1,0 +1,1 @@
+"""Robots and members as pictures."""

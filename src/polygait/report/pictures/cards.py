@@ -1,0 +1,210 @@
+"""Robot cards: a picture of a robot with the names by which its parts can be changed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from polygait.charts import FONT
+from polygait.errors import UserError
+from polygait.population.files import write_atomically
+from polygait.report.pictures.images import png
+from polygait.report.pictures.labels import LINE, Anchor, Label, needed_height, place_labels
+from polygait.report.pictures.painters import make_painter
+from polygait.report.pictures.scene import FROM_ABOVE, Framing, Stage, is_planar, require_drawable, torso
+from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.registry import make_task
+
+WIDTH, LEAST_HEIGHT = 960, 560
+_SHARE = 0.55  # of the width, for the robot; labels have the rest
+_SPREAD = (0.04, 0.22)  # how far the joints of the first and of the last leg go into their range
+_MARGIN, _HEAD, _FOOT = 16.0, 52.0, 44.0
+_LETTER = 7.3  # pixels, wide enough for any letter of the font
+_CAPSULE, _CYLINDER = mujoco.mjtGeom.mjGEOM_CAPSULE.value, mujoco.mjtGeom.mjGEOM_CYLINDER.value
+_INK, _PAPER = "#1f2933", "#ffffff"
+_MARKS = {"joint": "#1f2933", "body": "#5b6b7b", "foot": "#00695c"}
+
+
+def save_card(name: str, path: str | Path, renderer: str = "auto") -> Path:
+    """Write a robot's card as SVG or PNG, by the ending of its name."""
+    path = Path(path)
+    if path.suffix not in (".svg", ".png"):
+        raise UserError(f"Cannot write a picture as {path.name!r}.", "End its name in .svg or .png.")
+    svg = robot_card(require_drawable(make_task(name)), renderer)
+    if path.suffix == ".svg":
+        data = svg.encode()
+    else:
+        import vl_convert
+
+        data = vl_convert.svg_to_png(svg, scale=2)
+    write_atomically(path, data, "draw again")
+    return path
+
+
+def robot_card(task: MujocoTask, renderer: str = "auto") -> str:
+    """A robot with its named joints, bodies and feet, as an SVG that holds its picture."""
+    names = len(list(_named_parts(task)))
+    size = (WIDTH, 2 * round((max(LEAST_HEIGHT, needed_height(names) + _HEAD + _FOOT)) / 2))
+    stage = Stage(task.robot, size, Framing(_SHARE, FROM_ABOVE, _standing(task)))
+    painter = make_painter(stage, renderer)
+    try:
+        picture = png(painter.paint())
+    finally:
+        painter.close()
+    labels = place_labels(_anchors(task, stage), _HEAD, size[1] - _FOOT)
+    return _svg(task.name, size, picture, labels)
+
+
+def _named_parts(task: MujocoTask) -> Iterator[tuple[str, str]]:
+    """Kind and name of all that is labelled; the joints that hold the whole robot are left out."""
+    root = torso(task.model)
+    for name, (joint, _) in task.anatomy.joints.items():
+        if task.model.jnt_bodyid[joint] != root or name in task.anatomy.actions:
+            yield "joint", name
+    for name in task.anatomy.bodies:
+        yield "body", name
+    for name in task.feet:
+        yield "foot", name
+
+
+def _anchors(task: MujocoTask, stage: Stage) -> list[Anchor]:
+    """Where in the picture every named part is."""
+    model, data = stage.model, stage.data
+    parts = list(_named_parts(task))
+    points = []
+    for kind, name in parts:
+        if kind == "joint":
+            points.append(data.xanchor[task.anatomy.joints[name][0]])
+        elif kind == "body":
+            body = task.anatomy.bodies[name]
+            geoms = np.flatnonzero(model.geom_bodyid == body)
+            points.append(data.geom_xpos[geoms].mean(axis=0) if len(geoms) else data.xpos[body])
+        else:
+            points.append(_lowest(model, data, model.geom(task.robot.feet[name]).id))
+    places = stage.project(np.array(points)).tolist()
+    return [Anchor(name, kind, x, y) for (kind, name), (x, y) in zip(parts, places, strict=True)]
+
+
+def _lowest(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
+    """The end of a foot that is nearer to the ground."""
+    place, axis = data.geom_xpos[geom], data.geom_xmat[geom].reshape(3, 3)[:, 2]
+    long = int(model.geom_type[geom]) in (_CAPSULE, _CYLINDER)
+    half = model.geom_size[geom, 1] if long else 0.0
+    ends = [place + sign * half * axis for sign in (-1, 1)]
+    return min(ends, key=lambda end: end[2]) if abs(axis[2]) > 0.1 else ends[1]
+
+
+def _standing(task: MujocoTask) -> np.ndarray:
+    """A pose that shows all parts: joints inside their range, the legs of a robot in a plane spread."""
+    model = task.model
+    qpos = model.qpos0.copy()
+    legs = _legs(task)
+    shares = (
+        np.linspace(*_SPREAD, max(2, len(legs)))
+        if is_planar(model) and len(legs) > 1
+        else np.zeros(len(legs))
+    )
+    for joint in range(model.njnt):
+        if not model.jnt_limited[joint] or model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_HINGE:
+            continue
+        place, (low, high) = model.jnt_qposadr[joint], model.jnt_range[joint]
+        if not low <= qpos[place] <= high:
+            qpos[place] = (low + high) / 2
+        leg = next((index for index, bodies in enumerate(legs) if model.jnt_bodyid[joint] in bodies), None)
+        if leg is not None:
+            far = low if qpos[place] - low > high - qpos[place] else high
+            qpos[place] += shares[leg] * (far - qpos[place])
+    return _on_the_ground(task, qpos)
+
+
+def _legs(task: MujocoTask) -> list[set[int]]:
+    """The bodies of every leg, from its foot up to the torso."""
+    model, legs = task.model, []
+    for geom in task.robot.feet.values():
+        body, bodies = int(model.geom(geom).bodyid[0]), set()
+        while body not in (0, torso(model)):
+            bodies.add(body)
+            body = int(model.body_parentid[body])
+        legs.append(bodies)
+    return legs
+
+
+def _on_the_ground(task: MujocoTask, qpos: np.ndarray) -> np.ndarray:
+    """The same pose with its lowest foot on the floor."""
+    model = task.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    floor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM.value, task.robot.floor)
+    upwards = [
+        int(model.jnt_qposadr[joint]) + (2 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0)
+        for joint in range(model.njnt)
+        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+        or (model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE and abs(model.jnt_axis[joint, 2]) > 0.9)
+    ]
+    feet = [model.geom(geom).id for geom in task.robot.feet.values()]
+    if floor < 0 or not upwards or not feet:
+        return qpos
+    gaps = [mujoco.mj_geomDistance(model, data, floor, foot, 100.0, None) for foot in feet]
+    return qpos - np.eye(model.nq)[upwards[0]] * min(gaps)
+
+
+def _svg(name: str, size: tuple[int, int], picture: bytes, labels: list[Label]) -> str:
+    width, height = size
+    encoded = base64.b64encode(picture).decode()
+    legend = "".join(
+        f"{_mark(kind, x, height - 20.0)}{_text(kind, x + 12, height - 15.5)}"
+        for kind, x in zip(_MARKS, (width / 2 - 110, width / 2 - 30, width / 2 + 50), strict=True)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(name)}: joints, bodies and feet" '
+        f'font-family="{FONT}" font-size="13">'
+        f'<image width="{width}" height="{height}" href="data:image/png;base64,{encoded}"/>'
+        f'<text x="{_MARGIN}" y="32" font-size="20" font-weight="600" fill="{_INK}">{escape(name)}</text>'
+        f"{''.join(_leader(label, width) for label in labels)}"
+        f"{''.join(_mark(label.anchor.kind, label.anchor.x, label.anchor.y) for label in labels)}"
+        f"{''.join(_plate(label, width) for label in labels)}{legend}</svg>"
+    )
+
+
+def _plate_width(text: str) -> float:
+    return _LETTER * len(text) + 30
+
+
+def _plate(label: Label, width: int) -> str:
+    """A label's text on its own light ground, with the mark of its kind."""
+    wide = _plate_width(label.anchor.text)
+    x = _MARGIN if label.left else width - _MARGIN - wide
+    text = _text(label.anchor.text, x + 22, label.y + 4.5)
+    return (
+        f'<rect x="{x:.1f}" y="{label.y - LINE / 2 + 1.5:.1f}" width="{wide:.1f}" height="{LINE - 3}" rx="6" '
+        f'fill="{_PAPER}" fill-opacity="0.92" stroke="#c3ccd5" stroke-width="0.8"/>'
+        f"{_mark(label.anchor.kind, x + 12, label.y)}{text}"
+    )
+
+
+def _leader(label: Label, width: int) -> str:
+    wide = _plate_width(label.anchor.text)
+    x = _MARGIN + wide if label.left else width - _MARGIN - wide
+    line = f'x1="{x:.1f}" y1="{label.y:.1f}" x2="{label.anchor.x:.1f}" y2="{label.anchor.y:.1f}"'
+    return f'<line {line} stroke="#3e4c59" stroke-width="0.9" stroke-opacity="0.75"/>'
+
+
+def _mark(kind: str, x: float, y: float) -> str:
+    """A circle for a joint, a square for a body, a triangle for a foot."""
+    style = f'fill="{_MARKS[kind]}" stroke="{_PAPER}" stroke-width="1.4"'
+    if kind == "joint":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.6" {style}/>'
+    if kind == "body":
+        return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" {style}/>'
+    return f'<path d="M{x - 5.5:.1f} {y + 4:.1f}h11l-5.5 -9.5z" {style}/>'
+
+
+def _text(text: str, x: float, y: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{_INK}">{escape(text)}</text>'

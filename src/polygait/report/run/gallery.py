@@ -1,0 +1,195 @@
+"""Everything of a report that must be acted out: episodes of every member, pictures, films.
+
+Members are called by their index in the run; a population without damaged members has them elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from polygait.episodes import Job
+from polygait.errors import UserError
+from polygait.population.population import Population
+from polygait.progress import Count, silent
+from polygait.report.pictures.cards import robot_card
+from polygait.report.pictures.images import mp4, png
+from polygait.report.pictures.recording import Recording, record
+from polygait.report.pictures.scene import changed_geoms
+from polygait.report.pictures.video import (
+    FRAMES_PER_SECOND,
+    STRIP_FRAMES,
+    STRIP_SECONDS,
+    STRIP_SIZE,
+    Studio,
+    side_by_side,
+    strip_window,
+)
+from polygait.report.run.findings import Findings
+from polygait.report.web.parts import Gap
+from polygait.tasks.mujoco import MujocoTask
+from polygait.variations import parse_variation
+
+EPISODES = 5
+"""Of every member, for the population map."""
+MOST_STORIES = 8
+FILM_SECONDS = 6.0
+FILM_SIZE = (400, 300)
+_ROW = 4  # pictures in one image: a strip has two rows, a story one
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a report should hold."""
+
+    pictures: bool = True
+    """Strips of every member and of the damaged robot; a card of the robot."""
+    video: bool = False
+    """A film of every member."""
+    renderer: str = "auto"
+    """egl, osmesa, rays, or the first of them that works."""
+
+
+class Story(NamedTuple):
+    """A damage, the member that was chosen for it, and the one that a user without a choice would have."""
+
+    condition: str
+    variation: str
+    chosen: Recording
+    usual: Recording
+    chosen_return: float
+    usual_return: float
+
+
+@dataclass
+class Gallery:
+    """What was acted out and drawn."""
+
+    episodes: dict[int, list[Recording]] = field(default_factory=dict)
+    stories: list[Story] = field(default_factory=list)
+    strips: dict[Job, list[bytes]] = field(default_factory=dict)
+    """PNG images of a few pictures each, by the job that they show."""
+    films: dict[int, bytes] = field(default_factory=dict)
+    card: str | None = None
+    renderer: str | None = None
+    gaps: list[Gap] = field(default_factory=list)
+
+
+def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> Gallery:
+    """Run and draw all that a page shows of a run."""
+    gallery = Gallery()
+    population = findings.population
+    if population is None:
+        gallery.gaps.append(
+            Gap("Nothing can be acted out", "no member's file is whole", "Restore the run from a copy.")
+        )
+        return gallery
+    task = population.make_task(1)
+    told = _stories(findings, task) if isinstance(task, MujocoTask) else []
+    indices = [member.index for member in population.members]
+    nominal = [Job(index, None, seed) for index in indices for seed in range(EPISODES)]
+    damaged = [Job(member, variation, 0) for _, variation, *members in told for member in members]
+    jobs = list(dict.fromkeys([*nominal, *damaged]))
+    recordings = dict(zip(jobs, _record(population, jobs), strict=True))
+    gallery.episodes = {
+        index: [recordings[job] for job in nominal if job.member == index] for index in indices
+    }
+    for condition, variation, chosen, usual in told:
+        one, other = (recordings[Job(member, variation, 0)] for member in (chosen, usual))
+        returns = {
+            cell["member"]: cell["mean_return"]
+            for cell in findings.cells
+            if (cell["where"], cell["variation"]) == ("", variation)
+        }
+        gallery.stories.append(
+            Story(
+                condition,
+                variation,
+                one,
+                other,
+                returns.get(chosen, one.total_reward),
+                returns.get(usual, other.total_reward),
+            )
+        )
+    if not isinstance(task, MujocoTask):
+        gallery.gaps.append(
+            Gap(
+                "There are no pictures",
+                f"{task.name} is not simulated by MuJoCo",
+                f"polygait render {findings.path} --on TASK --out gait.mp4",
+            )
+        )
+    elif wishes.pictures or wishes.video:
+        _draw(gallery, task, wishes, report)
+    if not wishes.video and isinstance(task, MujocoTask):
+        gallery.gaps.append(
+            Gap(
+                "There are no films",
+                "they take longer than pictures",
+                f"polygait report {findings.path} --video",
+            )
+        )
+    return gallery
+
+
+def _record(population: Population, jobs: Sequence[Job]) -> list[Recording]:
+    """Recordings by members' indices instead of their places in the population."""
+    place = {member.index: place for place, member in enumerate(population.members)}
+    found = record(population, [job._replace(member=place[job.member]) for job in jobs])
+    return [replace(one, job=job) for one, job in zip(found, jobs, strict=True)]
+
+
+def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, int, int]]:
+    """Condition, variation, chosen member and usual member of every damage that can be seen."""
+    stories = []
+    whole = {member.index for member in findings.population.members} if findings.population else set()
+    for condition, variation in dict.fromkeys(
+        (cell["condition"], cell["variation"])
+        for cell in findings.cells
+        if cell["scale"] is None and not cell["where"]
+    ):
+        chosen, usual = findings.chosen("", variation), findings.best
+        try:
+            seen = changed_geoms(task, parse_variation(variation, task.conditions), 10**9)
+        except UserError:
+            continue
+        if seen and chosen is not None and {chosen, usual} <= whole:
+            stories.append((condition, variation, chosen, usual))
+    return stories[:MOST_STORIES]
+
+
+def _draw(gallery: Gallery, task: MujocoTask, wishes: Wishes, report: Count) -> None:
+    shown = [recordings[0] for recordings in gallery.episodes.values()]
+    damaged = [one for story in gallery.stories for one in (story.chosen, story.usual)]
+    strips = {one.job: one for one in [*shown, *damaged]} if wishes.pictures else {}
+    films = shown if wishes.video else []
+    total, done = len(strips) + len(films) + 1, 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        report(done, total)
+
+    report(0, total)
+    with Studio(task, STRIP_SIZE, wishes.renderer) as studio:
+        gallery.renderer = studio.renderer
+        for job, one in strips.items():
+            gallery.strips[job] = _strip(studio, one, STRIP_FRAMES if job.variation is None else _ROW)
+            step()
+    if films:
+        with Studio(task, FILM_SIZE, wishes.renderer) as studio:
+            for one in films:
+                gallery.films[one.job.member] = mp4(studio.film(one, 1.0, FILM_SECONDS), FRAMES_PER_SECOND)
+                step()
+    gallery.card = robot_card(task, wishes.renderer)
+    step()
+
+
+def _strip(studio: Studio, recording: Recording, frames: int) -> list[bytes]:
+    window = strip_window(recording, STRIP_SECONDS)
+    moments = np.linspace(*window, frames).round().astype(int).tolist()
+    pictures = list(studio.pictures(recording, moments))
+    return [png(side_by_side(pictures[first : first + _ROW])) for first in range(0, len(pictures), _ROW)]

@@ -1,0 +1,227 @@
+"""The members of a run on its page: the map to choose from, and one of them in detail."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from polygait.population.manifest import MemberEntry
+from polygait.report.pictures.recording import Recording
+from polygait.report.pictures.video import STRIP_SECONDS, strip_window
+from polygait.report.run.charts_population import Descriptor, contact_chart, population_map
+from polygait.report.run.descriptors import describe
+from polygait.report.run.findings import Findings
+from polygait.report.run.gallery import Gallery
+from polygait.report.web.frame import Charts
+from polygait.report.web.html import Html, command, joined, tag
+
+
+def members_section(findings: Findings, gallery: Gallery, charts: Charts) -> Html:
+    """The map on one side, the chosen member on the other."""
+    tabs = tag(
+        "div",
+        *(_tab(entry, findings) for entry in findings.entries),
+        role="tablist",
+        aria_label="members",
+        class_="tabs",
+    )
+    panels = [_panel(entry, findings, gallery, charts) for entry in findings.entries]
+    side = _map(findings, gallery, charts)
+    return joined(
+        [tabs, tag("div", side, tag("div", *panels, class_="panels"), class_="split" if side else "whole")]
+    )
+
+
+def picture_rows(images: Sequence[bytes], alt: str) -> Html:
+    """A strip as a few images, one under the other."""
+    return tag(
+        "div",
+        *(
+            tag("img", src=_uri(one, "image/png"), alt=alt if not place else "")
+            for place, one in enumerate(images)
+        ),
+        class_="strip",
+    )
+
+
+def described_axes(findings: Findings, gallery: Gallery) -> tuple[list[Descriptor], list[dict[str, Any]]]:
+    """The descriptors of this run, best axes first, and their values."""
+    if findings.population is None:
+        return [], []
+    return describe(gallery.episodes, findings.entries, findings.population.layout)
+
+
+def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
+    offered, rows = described_axes(findings, gallery)
+    if len(offered) < 2:
+        return None
+    chart = population_map(rows, offered[0], offered[1], findings.best, "container")
+    caption = (
+        "Every member at the mean of its episodes (small dots). Choose one here, or with the buttons above."
+    )
+    choices = [_axis_choice(axis, offered, place) for place, axis in enumerate(("x", "y"))]
+    return tag(
+        "div",
+        charts.add("map", chart, caption, role="map"),
+        tag("div", *choices, class_="axes"),
+        class_="map",
+    )
+
+
+def _axis_choice(axis: str, offered: Sequence[Descriptor], place: int) -> Html:
+    options = [
+        tag("option", one.title, value=one.key, data_format=one.format, selected=index == place)
+        for index, one in enumerate(offered)
+    ]
+    label = "across" if axis == "x" else "upwards"
+    return tag(
+        "label",
+        f"{label} ",
+        tag("select", *options, data_axis=axis, aria_label=f"what the map shows {label}"),
+    )
+
+
+def _tab(entry: MemberEntry, findings: Findings) -> Html:
+    chosen = entry.index == findings.best
+    return tag(
+        "button",
+        tag("b", str(entry.index)),
+        tag("span", number(entry.summary.get("nominal_return"))),
+        type="button",
+        role="tab",
+        id=f"tab-{entry.index}",
+        aria_controls=f"member-{entry.index}",
+        aria_selected="true" if chosen else "false",
+        aria_label=f"member {entry.index}, return {number(entry.summary.get('nominal_return'))}",
+        tabindex=0 if chosen else -1,
+        data_member=entry.index,
+    )
+
+
+def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Charts) -> Html:
+    recordings = gallery.episodes.get(entry.index, [])
+    return tag(
+        "div",
+        tag("h3", f"Member {entry.index}"),
+        _moving_picture(entry.index, findings, gallery, recordings),
+        _contacts(entry.index, recordings, charts),
+        _facts(entry, findings, recordings),
+        id=f"member-{entry.index}",
+        role="tabpanel",
+        aria_labelledby=f"tab-{entry.index}",
+        tabindex=0,
+        hidden=entry.index != findings.best,
+    )
+
+
+def _moving_picture(
+    member: int, findings: Findings, gallery: Gallery, recordings: Sequence[Recording]
+) -> Html:
+    if not recordings:
+        why = next((gap.why for gap in findings.gaps if gap.what.startswith(f"Member {member} ")), "")
+        return tag("p", f"This member cannot act: {why}", class_="note")
+    parts: list[Html] = []
+    if film := gallery.films.get(member):
+        parts.append(
+            tag(
+                "video",
+                src=_uri(film, "video/mp4"),
+                controls=True,
+                loop=True,
+                muted=True,
+                playsinline=True,
+                preload="metadata",
+                aria_label=f"member {member} in motion",
+            )
+        )
+    if images := gallery.strips.get(recordings[0].job):
+        parts.append(picture_rows(images, f"member {member}, {len(images)} rows of pictures"))
+        parts.append(tag("p", _stretch(recordings[0]), class_="caption"))
+    if not parts:
+        words = [
+            "No picture here; make one with ",
+            command(f"polygait render {findings.path} --member {member} --out member-{member}.mp4"),
+        ]
+        return tag("p", *words, class_="note")
+    return joined(parts)
+
+
+def _stretch(recording: Recording) -> str:
+    begin, end = (moment * recording.seconds_per_step for moment in strip_window(recording, STRIP_SECONDS))
+    return f"From {begin:.1f} s to {end:.1f} s of its first episode, read row by row; shaded below."
+
+
+def _contacts(member: int, recordings: Sequence[Recording], charts: Charts) -> Html | None:
+    if not recordings or not recordings[0].feet:
+        return None
+    first = recordings[0]
+    begin, end = (moment * first.seconds_per_step for moment in strip_window(first, STRIP_SECONDS))
+    chart = contact_chart(first, (begin, end), "container")
+    return charts.add(
+        f"contacts-{member}", chart, "When each foot touches the ground, in the colours of the legs."
+    )
+
+
+def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recording]) -> Html:
+    summary = entry.summary
+    facts = [
+        (
+            "return, mean actions",
+            f"{number(summary.get('nominal_return'))} ± {number(summary.get('nominal_std'))}",
+        ),
+        ("falls", share(summary.get("nominal_falls"))),
+        ("return in training", number(summary.get("training_return"))),
+        ("novelty", _novelty(summary.get("novelty"))),
+        ("steps", f"{entry.steps:,}"),
+    ]
+    if recordings and math.isfinite(recordings[0].speed):
+        facts.insert(2, ("speed", f"{recordings[0].speed:.1f} m/s"))
+    for place, foot in enumerate(recordings[0].feet if recordings else ()):
+        mean = sum(float(one.down[:, place].mean()) for one in recordings) / len(recordings)
+        facts.append((f"{foot} down", share(mean)))
+    listed = tag(
+        "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"
+    )
+    worlds = _worlds(entry.index, findings)
+    return joined([listed, tag("p", *worlds, class_="worlds")]) if worlds else listed
+
+
+def _worlds(member: int, findings: Findings) -> list[str]:
+    """For which conditions a member was chosen."""
+    known = dict.fromkeys(
+        (cell["where"], cell["variation"], cell["condition"])
+        for cell in findings.cells
+        if cell["scale"] is None
+    )
+    mine = [
+        f"{condition}{f' on {where}' if where else ''}"
+        for where, variation, condition in known
+        if findings.chosen(where, variation) == member
+    ]
+    if not known:
+        return []
+    return (
+        ["Chosen for: ", tag("b", ", ".join(mine))]
+        if mine
+        else ["Chosen for none of the measured conditions."]
+    )
+
+
+def _novelty(value: Any) -> str:
+    return "–" if value is None or not math.isfinite(value) else f"{value:.1f} nats"
+
+
+def number(value: Any) -> str:
+    """A return for people."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:,.0f}".replace("-", "−")
+
+
+def share(value: Any) -> str:
+    """A share for people."""
+    return "–" if value is None or not math.isfinite(value) else f"{100 * value:.0f} %"
+
+
+def _uri(data: bytes, kind: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -1,0 +1,127 @@
+"""A study's page: its tables and figures in the frame of every page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polygait.charts import save_charts
+from polygait.errors import UserError
+from polygait.report.names import method_title
+from polygait.report.study.contents import study_figures, study_sources
+from polygait.report.study.tables import all_tables
+from polygait.report.study.typeset import Cell, Table
+from polygait.report.web.frame import Charts, Section, page
+from polygait.report.web.html import Html, joined, table, tag
+from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
+from polygait.study.grid import Study
+from polygait.study.place import locate
+from polygait.study.results import Results, read_results
+
+_TOPICS = (
+    ("damage", "After damage", ("damage", "aggregate", "improvement", "comparison", "profiles", "selected")),
+    ("unchanged", "Nothing wrong", ("nominal", "percentiles")),
+    ("sensors", "Sensor failures", ("sensors",)),
+    ("dynamics", "Other masses and frictions", ("sweeps",)),
+    ("choosing", "What choosing brings", ("best-of",)),
+    ("difference", "How members differ", ("diversity", "contacts", "open-ended")),
+)
+"""Sections, and the tables and figures in them, by how their names begin."""
+_CAPTIONS = {
+    "percentiles": "What the members of a population reach, from its worst (0) to its best (100).",
+    "sweeps": "What the best member reaches while a mass or a friction is scaled; dashed: as in training.",
+    "improvement": "How likely a seed of DiR is better than one of the other method; 0.5 is no difference.",
+    "profiles": "The share of seeds above so many times Multi's mean.",
+    "contacts": "How long feet are on the ground: a point per episode, a colour per member.",
+    "open-ended": "Members as they were found one after another, with the foot contacts of some of them.",
+}
+
+
+def write_study_page(
+    path: str | Path, out: str | Path | None = None, figures: str | Path | None = None
+) -> Report:
+    """Write the page of a study, named by its file or its folder; beside its report if no place is named."""
+    study, jobs, folder = locate(path)
+    target = Path(out) if out is not None else folder / "report" / "report.html"
+    require_html(target)
+    results = read_results(jobs, folder)
+    if results.done == 0:
+        raise UserError(f"No job of {path} is done in {folder}.", "First: polygait study run STUDY.toml")
+    sources = study_sources(results)
+    drawn = study_figures(results, sources)
+    size = write_page(target, study_page(study, results, all_tables(sources), drawn))
+    saved = save_charts(drawn, Path(figures)) if figures is not None else []
+    return Report(target, size, study_gaps(study, results, drawn), None, saved)
+
+
+def study_page(study: Study, results: Results, tables: Sequence[Table], figures: Mapping[str, Any]) -> str:
+    """The page as text."""
+    charts = Charts()
+    sections = [Section("summary", "Summary", _summary(study, results, study_gaps(study, results, figures)))]
+    shown = {one.name: _table(one) for one in tables}
+    shown |= {name: charts.add(name, chart, _caption(name)) for name, chart in figures.items()}
+    for anchor, title, names in _TOPICS:
+        parts = [part for name in names for key, part in shown.items() if key.startswith(name)]
+        if parts:
+            sections.append(Section(anchor, title, joined(parts)))
+    sections.append(Section("making", "How it was made", _making(study, results)))
+    told = f"{', '.join(map(method_title, study.methods))} on {', '.join(study.tasks)}"
+    return page(study.name, f"Study · {told}", sections, charts)
+
+
+def study_gaps(study: Study, results: Results, figures: Mapping[str, Any]) -> list[Gap]:
+    """What the page of a study cannot show."""
+    gaps = []
+    if results.done < results.jobs:
+        missing = results.jobs - results.done
+        words = f"{missing} of {results.jobs} populations are not there"
+        gaps.append(Gap(words, "their jobs are not done", f"polygait study run {study.name}.toml"))
+    if not figures:
+        gaps.append(Gap("There are no figures", "they were not asked for", "Leave out --no-charts."))
+    return gaps
+
+
+def _summary(study: Study, results: Results, gaps: Sequence[Gap]) -> Html:
+    members = study.training.get("members")
+    steps = study.training.get("steps")
+    numbers = [
+        ("populations", f"{results.done} of {results.jobs}", f"{len(study.seeds)} seeds"),
+        ("methods", str(len(study.methods)), ", ".join(map(method_title, study.methods))),
+        ("robots", str(len(study.tasks)), ", ".join(study.tasks)),
+    ]
+    if members is not None:
+        told = f"{steps:,} steps each" if steps is not None else "in each population"
+        numbers.append(("members", str(members), told))
+    note = "Published numbers (8 seeds, 10 members of 2M steps) stand beside ours where there are any."
+    return joined([tiles(numbers), tag("p", note), gap_list(gaps)])
+
+
+def _table(one: Table) -> Html:
+    rows = [[_cell(cell) for cell in row] for row in one.rows]
+    numeric = [any(cell.number for cell in column) for column in zip(*one.rows, strict=True)]
+    shown = table(one.columns, rows, one.title, numeric)
+    return tag("div", shown, tag("p", one.note, class_="caption") if one.note else None, class_="block")
+
+
+def _cell(cell: Cell) -> str:
+    text = f"{cell.text}{'*' if cell.star else ''}"
+    return tag("b", text, class_="best") if cell.best and text else text
+
+
+def _caption(name: str) -> str:
+    return next((words for beginning, words in _CAPTIONS.items() if name.startswith(beginning)), "")
+
+
+def _making(study: Study, results: Results) -> Html:
+    own = {"task": study.task_training, "method": study.method_training}
+    measures = {
+        name: value for name, value in dataclasses.asdict(study.measures).items() if name != "suite_texts"
+    }
+    asked = {"methods": study.methods, "tasks": study.tasks, "seeds": study.seeds, **study.training, **own}
+    settings = table(["setting", "value"], flat(asked | {"measure": measures}), "What its file asks for")
+    mixed = [name for name, found in results.versions.items() if len(found) > 1]
+    versions = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
+    warning = f" Jobs differ in {', '.join(mixed)}: their results are not of one kind." if mixed else ""
+    return joined([settings, tag("p", f"Versions: {versions}.{warning}", class_="caption")])

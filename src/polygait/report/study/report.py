@@ -1,0 +1,59 @@
+"""A study's report: every table and figure for which there is a number, ours beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polygait.population.files import START_AGAIN, write_atomically
+from polygait.report.study.contents import study_figures, study_sources
+from polygait.report.study.page import study_page
+from polygait.report.study.tables import all_tables
+from polygait.report.study.typeset import Table
+from polygait.report.web.parts import write_page
+from polygait.study.grid import Study
+from polygait.study.results import Results
+
+
+class Report(NamedTuple):
+    """What was made."""
+
+    tables: list[Table]
+    figures: dict[str, Any]
+    files: list[Path]
+
+
+def write_report(study: Study, results: Results, folder: Path, charts: bool = True) -> Report:
+    """Tables as text, Markdown, LaTeX and CSV, figures in four forms; both on a page and in Markdown."""
+    sources = study_sources(results)
+    tables = all_tables(sources)
+    files = [file for table in tables for file in table.save(folder / "tables")]
+    figures = study_figures(results, sources) if charts else {}
+    if figures:
+        from polygait.charts import FORMATS, save_charts
+
+        files += save_charts(figures, folder / "figures", FORMATS)
+    text, page = folder / "report.md", folder / "report.html"
+    write_atomically(text, _markdown(study, results, tables, list(figures)).encode(), START_AGAIN)
+    write_page(page, study_page(study, results, tables, figures))
+    return Report(tables, figures, [*files, text, page])
+
+
+def _markdown(study: Study, results: Results, tables: list[Table], figures: list[str]) -> str:
+    members = ", ".join(f"{name} = {value}" for name, value in study.training.items() if name != "settings")
+    parts = [
+        f"# {study.name}",
+        f"{results.done} of {results.jobs} jobs: {', '.join(study.methods)} on {', '.join(study.tasks)}, "
+        f"seeds {', '.join(map(str, study.seeds))}; {members}.",
+        f"Versions: {_versions(results)}.",
+        *(table.to_markdown() for table in tables),
+        *(f"![{name}](figures/{name}.svg)" for name in figures),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _versions(results: Results) -> str:
+    """Each version once; where jobs differ, all of them, since such results are not of one kind."""
+    mixed = [name for name, found in results.versions.items() if len(found) > 1]
+    told = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
+    return f"{told} (jobs differ in {', '.join(mixed)})" if mixed else told

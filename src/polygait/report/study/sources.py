@@ -1,0 +1,142 @@
+"""Numbers to put side by side, ours and published, and the names and order in which they are shown.
+
+Returns come as frames with the columns task, condition, scale, method, seed, member, mean_return; whatever
+has that shape can be put beside whatever else has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from jaxtyping import Float
+
+from polygait.report.names import METHODS, title_of, words_of
+from polygait.study.statistics import best_members
+from polygait.suites import PAPER
+
+TASKS = ("hopper", "walker", "ant", "minitaur")
+OURS = "dir"
+"""The method that is compared with the others."""
+_ORDER: dict[str, tuple[str, ...]] = PAPER | {
+    "walker": (*PAPER["walker"][:4], "left-leg-sensor", "right-leg-sensor"),
+    "ant": ("broken-ankle", "broken-hip", *PAPER["ant"][2:]),
+}
+_PUBLISHED = resources.files("polygait.report.study") / "published"
+
+
+class Source(NamedTuple):
+    """Where numbers come from."""
+
+    label: str
+    returns: pl.DataFrame
+    diversity: pl.DataFrame
+    """task, method, seed, score."""
+    chosen_only: bool = False
+    """Whether there is only the member that was chosen in each condition."""
+
+
+class Place(NamedTuple):
+    """Where returns were measured."""
+
+    task: str
+    condition: str
+
+    def __str__(self) -> str:
+        return f"{title_of(self.task)} - {words_of(self.condition)}"
+
+
+Values = dict[str, Float[np.ndarray, "_"]]
+"""One value per seed, by method."""
+
+
+def published() -> Source:
+    """What the paper's authors published; its source is named in report/study/published/README.md."""
+    with (_PUBLISHED / "returns.parquet").open("rb") as file:
+        stored = pl.read_parquet(file.read())
+    returns = stored.select(
+        *(pl.col(name).cast(pl.String) for name in ("task", "condition", "method")),
+        *(pl.col(name).cast(pl.Int64) for name in ("seed", "member")),
+        scale=(pl.col("tenths").cast(pl.Float64) / 10).round(1),
+        mean_return=(pl.col("hundredths").cast(pl.Float64) / 100).round(2),
+    )
+    with (_PUBLISHED / "diversity.csv").open("rb") as file:
+        diversity = pl.read_csv(file.read())
+    return Source("published", returns.with_columns(member=pl.col("member") - 1), diversity)
+
+
+def no_diversity() -> pl.DataFrame:
+    """For numbers without a diversity score."""
+    return pl.DataFrame(
+        schema={"task": pl.String, "method": pl.String, "seed": pl.Int64, "score": pl.Float64}
+    )
+
+
+def kind_of(condition: str) -> str:
+    """nominal, sensors or damage, by a condition's name; sweeps are known by their scale."""
+    if condition == "nominal":
+        return "nominal"
+    return "sensors" if condition.endswith("-sensor") else "damage"
+
+
+def best_values(returns: pl.DataFrame, kind: str) -> dict[Place, Values]:
+    """The best member of each seed in every single condition of a kind, in the paper's order."""
+    found: dict[Place, Values] = {}
+    for (task, condition, method), cells in by(single_conditions(returns), "task", "condition", "method"):
+        if kind_of(condition) == kind:
+            found.setdefault(Place(task, condition), {})[method] = best_members(member_grid(cells))
+    return {place: found[place] for place in sorted(found, key=paper_order)}
+
+
+def score_values(diversity: pl.DataFrame) -> dict[str, Values]:
+    """Diversity scores by task."""
+    found: dict[str, Values] = {}
+    for (task, method), cells in by(diversity, "task", "method"):
+        found.setdefault(task, {})[method] = cells.sort("seed")["score"].to_numpy()
+    return found
+
+
+def single_conditions(returns: pl.DataFrame) -> pl.DataFrame:
+    """Returns without those of sweeps."""
+    return returns.filter(pl.col("scale").is_null())
+
+
+def member_grid(cells: pl.DataFrame) -> Float[np.ndarray, "seed member"]:
+    """Mean returns of one method in one condition."""
+    return cells.sort("seed", "member")["mean_return"].to_numpy().reshape(cells["seed"].n_unique(), -1)
+
+
+def by(frame: pl.DataFrame, *names: str) -> Iterable[tuple[tuple[str, ...], pl.DataFrame]]:
+    """The parts of a frame that agree in some columns, all of them texts."""
+    return frame.partition_by(*names, as_dict=True).items()  # type: ignore[return-value] - texts all
+
+
+def ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Known names in their order, then the others by name."""
+    order = {name: place for place, name in enumerate(known)}
+    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
+
+
+def paper_order(place: Place) -> tuple[object, ...]:
+    """A key that sorts tasks and conditions as the paper does, others behind."""
+    order = _ORDER.get(place.task, ())
+    known = order.index(place.condition) if place.condition in order else len(order)
+    return (
+        TASKS.index(place.task) if place.task in TASKS else len(TASKS),
+        place.task,
+        known,
+        place.condition,
+    )
+
+
+def tasks_of(sources: Sequence[Source]) -> list[str]:
+    """All tasks, in the paper's order."""
+    return ordered((task for source in sources for task in source.returns["task"].unique()), TASKS)
+
+
+def methods_of(*found: dict[Place, Values] | dict[str, Values]) -> list[str]:
+    """All methods, in the paper's order."""
+    return ordered((method for one in found for values in one.values() for method in values), METHODS)

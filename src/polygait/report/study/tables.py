@@ -1,0 +1,200 @@
+"""The paper's tables, ours beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from polygait.report.names import METHODS, method_title, title_of, words_of
+from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
+from polygait.report.study.sources import (
+    OURS,
+    TASKS,
+    Place,
+    Source,
+    Values,
+    best_values,
+    kind_of,
+    member_grid,
+    methods_of,
+    ordered,
+    paper_order,
+    score_values,
+    single_conditions,
+    tasks_of,
+)
+from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
+from polygait.study.statistics import Spread, differs_from_all
+
+SELECTED_SEEDS = {"walker": 30, "hopper": 30, "ant": 10}
+"""Whose members the paper's tables of selected policies show."""
+
+
+def all_tables(sources: Sequence[Source]) -> list[Table]:
+    """Every table for which there is a number."""
+    tasks = tasks_of(sources)
+    whole = [source for source in sources if not source.chosen_only]
+    made = [
+        diversity_table(whole),
+        nominal_table(whole),
+        damage_table(sources),
+        *(sensor_table(sources, task) for task in tasks),
+        *(selected_table(whole, task) for task in tasks),
+        comparison_table(sources),
+        aggregate_table(sources),
+        best_of_table(whole),
+    ]
+    return [table for table in made if table.rows]
+
+
+def damage_table(sources: Sequence[Source]) -> Table:
+    """Adaptation performance under component damage."""
+    values = {source.label: best_values(source.returns, "damage") for source in sources}
+    title = "Adaptation under component damage"
+    return _spread_table("damage", title, values, lambda spread: f"{spread.mean:.1f} ± {spread.sd:.1f}")
+
+
+def sensor_table(sources: Sequence[Source], task: str) -> Table:
+    """Adaptation performance under one robot's sensor failures."""
+    values = {source.label: best_values(source.returns.filter(task=task), "sensors") for source in sources}
+    title = f"Adaptation under sensor failures, {title_of(task)}"
+    return _spread_table(
+        f"sensors-{task}", title, values, lambda spread: f"{spread.mean:.0f} ± {spread.sd:.0f}"
+    )
+
+
+def _spread_table(
+    name: str, title: str, values: Mapping[str, dict[Place, Values]], text: Callable[[Spread], str]
+) -> Table:
+    """Rows of conditions and sources, columns of methods."""
+    methods = methods_of(*values.values())
+    rows, data = [], []
+    for place in sorted({place for one in values.values() for place in one}, key=paper_order):
+        here = []
+        for source, found in values.items():
+            if place in found:
+                spreads = {method: Spread.of(one) for method, one in found[place].items()}
+                here.append((Cell(source), *_spread_cells(spreads, methods, text)))
+                data += [_spread_row(place, source, method, spread) for method, spread in spreads.items()]
+        rows += grouped(str(place), here)
+    note = (
+        "Best member per seed, then mean ± population standard deviation over seeds; the largest mean of a "
+        "row is marked. Fresh episodes are ones that did not choose the member."
+    )
+    return Table(name, title, ("condition", "source", *map(method_title, methods)), rows, note, data)
+
+
+def _spread_cells(
+    spreads: Mapping[str, Spread], methods: Sequence[str], text: Callable[[Spread], str]
+) -> Iterable[Cell]:
+    """One per method, the largest mean marked where there is a choice."""
+    top = max(one.mean for one in spreads.values())
+    for method in methods:
+        spread = spreads.get(method)
+        if spread is None:
+            yield Cell(NOTHING, number=True)
+        else:
+            yield Cell(text(spread), len(spreads) > 1 and spread.mean == top, number=True)
+
+
+def _spread_row(place: Place, source: str, method: str, spread: Spread) -> dict[str, object]:
+    return {**place._asdict(), "source": source, "method": method, **spread._asdict()}
+
+
+def diversity_table(sources: Sequence[Source]) -> Table:
+    """Diversity scores, with the asterisks of Welch's test."""
+    scores = {source.label: score_values(source.diversity) for source in sources}
+    tasks = ordered((task for one in scores.values() for task in one), TASKS)
+    rows, data = [], []
+    for method in methods_of(*scores.values()):
+        here = []
+        for source, found in scores.items():
+            if any(method in values for values in found.values()):
+                here.append((Cell(source), *(_score_cell(found.get(task, {}), method) for task in tasks)))
+        rows += grouped(method_title(method), here)
+    for source, found in scores.items():
+        for task, values in found.items():
+            place = Place(task, "diversity")
+            data += [_spread_row(place, source, method, Spread.of(one)) for method, one in values.items()]
+    note = (
+        "Log-determinant of the members' action kernel on 2000 states of random actions: mean (sd) over "
+        "seeds, a task's largest marked; it grows with the number of members. Asterisk: differs from every "
+        "other method, Welch's test, p < 0.05."
+    )
+    columns = ("method", "source", *map(title_of, tasks))
+    return Table("diversity", "Diversity scores", columns, rows, note, data)
+
+
+def _score_cell(values: Values, method: str) -> Cell:
+    if method not in values:
+        return Cell(NOTHING, number=True)
+    spread = Spread.of(values[method])
+    others = [one for other, one in values.items() if other != method]
+    best = bool(others) and all(spread.mean > one.mean() for one in others)
+    star = best and differs_from_all(values[method], others)
+    return Cell(f"{spread.mean:.1f} ({spread.sd:.1f})", best, star, number=True)
+
+
+def nominal_table(sources: Sequence[Source]) -> Table:
+    """What the best, the mean and the worst member reach in the unchanged world."""
+    nominal = {source.label: source.returns.filter(condition="nominal") for source in sources}
+    methods = ordered((one for frame in nominal.values() for one in frame["method"].unique()), METHODS)
+    rows, data = [], []
+    for task in tasks_of(sources):
+        here = []
+        for source, frame in nominal.items():
+            grids = {
+                method: member_grid(cells)
+                for (method,), cells in frame.filter(task=task).partition_by("method", as_dict=True).items()
+            }
+            if grids:
+                reached = {
+                    method: (grid.max(axis=1).mean(), grid.mean(), grid.min(axis=1).mean())
+                    for method, grid in grids.items()
+                }
+                here.append((Cell(source), *(_reached_cell(reached.get(method)) for method in methods)))
+                data += [
+                    {"task": task, "source": source, "method": method, "seeds": len(grids[method])}
+                    | dict(zip(("best", "mean", "worst"), map(float, numbers), strict=True))
+                    for method, numbers in reached.items()
+                ]
+        rows += grouped(title_of(task), here)
+    note = "Best / mean / worst member, averaged over seeds."
+    columns = ("task", "source", *map(method_title, methods))
+    return Table("nominal", "Returns in the unchanged world", columns, rows, note, data)
+
+
+def _reached_cell(numbers: tuple[float, ...] | None) -> Cell:
+    if numbers is None:
+        return Cell(NOTHING, number=True)
+    digits = 0 if max(map(abs, numbers)) >= 100 else 1
+    return Cell(" / ".join(f"{number:.{digits}f}" for number in numbers), number=True)
+
+
+def selected_table(sources: Sequence[Source], task: str) -> Table:
+    """What every member of one DiR population reaches in each damaged world."""
+    rows, data = [], []
+    for source in sources:
+        returns = single_conditions(source.returns).filter(task=task, method=OURS)
+        if returns.is_empty():
+            continue
+        seeds = returns["seed"].unique().to_list()
+        seed = SELECTED_SEEDS.get(task) if source.label == "published" else None
+        one = returns.filter(seed=seed if seed in seeds else min(seeds))
+        here = []
+        places = sorted({Place(task, condition) for condition in one["condition"]}, key=paper_order)
+        for place in places:
+            if kind_of(place.condition) == "damage":
+                values = one.filter(condition=place.condition).sort("member")["mean_return"].to_list()
+                cells = [Cell(f"{value:.2f}", value == max(values), number=True) for value in values]
+                here.append((Cell(words_of(place.condition)), *cells))
+                data += [
+                    {**place._asdict(), "source": source.label, "member": member, "mean_return": value}
+                    for member, value in enumerate(values)
+                ]
+        rows += grouped(f"{source.label}, seed {one['seed'][0]}", here)
+    most = max((len(row) for row in rows), default=2)
+    filled = [(*row, *[Cell("", number=True)] * (most - len(row))) for row in rows]
+    columns = ("source", "condition", *(f"policy {number + 1}" for number in range(most - 2)))
+    note = "Mean return of every member; the largest of a row, which few-shot adaptation selects, is marked."
+    title = f"Selected policies, {title_of(task)}, DiR"
+    return Table(f"selected-{task}", title, columns, filled, note, data)

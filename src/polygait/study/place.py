@@ -1,0 +1,67 @@
+"""Where a study is: by its file, or by the folder of its jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from polygait.errors import UserError
+from polygait.study.grid import Study, StudyJob, read_study
+from polygait.study.jobs import read_job
+
+
+class Place(NamedTuple):
+    """A study and where its jobs are kept."""
+
+    study: Study
+    jobs: list[StudyJob]
+    folder: Path
+
+
+def is_study(path: str | Path) -> bool:
+    """Whether this is a study's file or the folder of a study's jobs."""
+    return Path(path).suffix == ".toml" or (Path(path) / "jobs").is_dir()
+
+
+def study_folder(study: Study, out: str | None = None) -> Path:
+    """The folder that was named, or runs/NAME."""
+    return Path(out) if out is not None else Path("runs") / study.name
+
+
+def locate(path: str | Path) -> Place:
+    """A study from its file, its jobs in runs/NAME; or from the folder of its jobs."""
+    if Path(path).suffix == ".toml":
+        study = read_study(path)
+        return Place(study, study.jobs(), study_folder(study))
+    return _by_jobs(Path(path))
+
+
+def _by_jobs(folder: Path) -> Place:
+    """A study as its jobs tell it."""
+    jobs = [read_job(one.parent) for one in sorted((folder / "jobs").glob("*/job.json"))]
+    if not jobs:
+        raise UserError(f"{folder} holds no job.", "Begin with: polygait study run STUDY.toml")
+    whose = [(job.run.task, job.run.method, job.run.seed) for job in jobs]
+    if len(set(whose)) < len(whose) or len({job.measures.address for job in jobs}) > 1:
+        raise UserError(
+            f"{folder} holds the jobs of more than one study.", "Name the one you mean by its TOML file."
+        )
+    tasks, methods, seeds = zip(*whose, strict=True)
+    study = Study(
+        name=folder.resolve().name,
+        methods=tuple(dict.fromkeys(methods)),
+        tasks=tuple(dict.fromkeys(tasks)),
+        seeds=tuple(sorted(set(seeds))),
+        training=_shared(jobs),
+        task_training={},
+        method_training={},
+        measures=jobs[0].measures,
+    )
+    return Place(study, jobs, folder)
+
+
+def _shared(jobs: list[StudyJob]) -> dict[str, object]:
+    """The choices on which all jobs agree; PG has one member whatever the others have."""
+    configs = [job.run for job in jobs if job.run.method != "pg"] or [job.run for job in jobs]
+    found = {name: {getattr(one, name) for one in configs} for name in ("members", "steps", "preset")}
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}

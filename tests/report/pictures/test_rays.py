@@ -1,0 +1,75 @@
+"""Pictures by rays: recognisable, and alike to OpenGL's."""
+
+import numpy as np
+import pytest
+from tests.report.conftest import redness, robot_task
+
+from polygait.report.feet import FOOT_COLOURS
+from polygait.report.pictures.opengl import OpenGLPainter
+from polygait.report.pictures.painters import works
+from polygait.report.pictures.rays import RayPainter
+from polygait.report.pictures.scene import CHANGED, FLOOR, SQUARE, Stage, rgba
+
+SIZE = (160, 120)
+
+
+def all_red(name):
+    """A robot at its start, all of it red: nothing else in the picture is."""
+    task = robot_task(name)
+    stage = Stage(task.robot, SIZE)
+    stage.pose(task.physics.qpos[0], range(stage.model.ngeom))
+    return stage
+
+
+@pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
+def test_the_silhouette_is_that_of_opengl(name):
+    if not works("egl"):
+        pytest.skip("EGL does not work here: nothing to compare rays with")
+    stage = all_red(name)
+    opengl = OpenGLPainter(stage, "egl")
+    try:
+        expected = redness(opengl.paint())
+    finally:
+        opengl.close()
+    found = redness(RayPainter(stage).paint())
+    assert expected.mean() > 0.01
+    overlap = (found & expected).sum() / (found | expected).sum()
+    assert overlap >= 0.8, overlap
+
+
+def test_parts_are_where_they_are_projected_in_their_colours():
+    stage = Stage(robot_task("walker").robot, SIZE)
+    qpos = stage.model.qpos0.copy()
+    qpos[6] = -1.0  # the left thigh lifted, so that the right leg is seen
+    stage.pose(qpos, [stage.model.geom("foot_geom").id])
+    picture = RayPainter(stage).paint()
+    expected = {"thigh_geom": FOOT_COLOURS[0], "leg_left_geom": FOOT_COLOURS[1], "foot_geom": CHANGED}
+    for geom, colour in expected.items():
+        ((x, y),) = stage.project(stage.data.geom_xpos[[stage.model.geom(geom).id]])
+        seen, wanted = picture[int(y), int(x)].astype(float), rgba(colour)[:3]
+        assert seen @ wanted / np.linalg.norm(seen) / np.linalg.norm(wanted) > 0.97, geom
+
+
+def test_the_sky_is_brighter_than_the_ground_and_the_robot_has_a_shadow():
+    picture = RayPainter(all_red("ant")).paint()
+    assert picture[:3, :20].mean() > picture[-20:, :20].mean()
+    shadow = (picture.max(axis=2) < 255 * rgba(FLOOR[1])[:3].min() * 0.9) & ~redness(picture)
+    assert 0.005 < shadow.mean() < 0.2
+
+
+def test_the_ground_moves_by_when_the_robot_goes_on():
+    stage = Stage(robot_task("walker").robot, SIZE)
+    painter = RayPainter(stage)
+    pictures = []
+    for squares in (0, 1, 2):
+        stage.pose(stage.model.qpos0 + SQUARE * squares * np.eye(stage.model.nq)[0])
+        pictures.append(painter.paint().astype(int))
+    assert np.abs(pictures[1] - pictures[0]).max() > 5
+    assert np.abs(pictures[2] - pictures[0]).mean() < 0.5  # two squares on, the pattern is the same
+
+
+def test_a_robot_without_a_floor_stands_before_the_sky():
+    robot = robot_task("walker").robot
+    robot.floor = "no such geom"
+    stage = Stage(robot, SIZE)
+    assert stage.floor is None and RayPainter(stage).paint().shape == (120, 160, 3)

@@ -1,0 +1,107 @@
+"""A run's page as a file: complete, escaped, and honest about what is missing."""
+
+import re
+import shutil
+
+import pytest
+from tests.report.conftest import copy_run
+from tests.report.run.measured import keep_adaptation, keep_evaluation, row
+
+from polygait.errors import UserError
+from polygait.report.run.page import ReportConfig, write_report
+
+PLAIN = ReportConfig(pictures=False)
+
+
+def own_text(page):
+    """The page without the programs of others and without pictures."""
+    text = re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.DOTALL)
+    return re.sub(r"data:[a-z/+4]+;base64,[A-Za-z0-9+/=]+", "data:", text)
+
+
+def keep_damage(run):
+    keep_evaluation(
+        run,
+        "damage",
+        [
+            row(member, condition, 100.0 * member)
+            for condition in ("nominal", "broken-foot")
+            for member in range(5)
+        ]
+        + [row(member, "foot-mass", 10.0, scale) for member in range(5) for scale in (0.5, 1.0)],
+    )
+    keep_adaptation(run, "broken-leg", [[1.0], [2.0], [9.0], [3.0], [4.0]], best=2)
+
+
+def test_a_page_without_anything_measured(run):
+    report = write_report(run, config=PLAIN)
+    assert report.path == run / "report.html" and report.renderer is None and not report.figures
+    text = own_text(report.path)
+    for word in (
+        "walker · DiR · 5 members",
+        "Member 4",
+        "right_leg.position",
+        "mujoco 4.0.0",
+        "ppo.clip_ratio",
+    ):
+        assert word in text, word
+    assert f"polygait evaluate {run} --suite damage" in text
+    assert f"polygait render {run} --member 3 --out member-3.mp4" in text
+    assert "After damage" not in text and "<img" not in text
+
+
+def test_a_page_with_pictures_and_films(run, tmp_path):
+    keep_damage(run)
+    report = write_report(run, tmp_path / "page.html", ReportConfig(video=True, renderer="rays"))
+    assert report.renderer == "rays" and not report.gaps
+    text = own_text(report.path)
+    assert text.count("<video") == 5
+    assert text.count("<img") == 5 * 2 + 2 * 2 + 1  # two rows per member, two sides of two damages, the robot
+    assert "broken-leg" in text and "chosen, and best when nothing is wrong" not in text
+    assert "In 2 of 2 changed worlds another member is chosen" in text
+
+
+def test_nothing_comes_from_elsewhere(run):
+    report = write_report(run, config=PLAIN)
+    text = own_text(report.path)
+    assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
+    assert "default-src &#x27;none&#x27;" in text and "connect-src" not in text
+    assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>".replace("/", "∕"), "a&b \"c' <img>"])
+def test_names_are_text(tmp_path, name):
+    run = copy_run(tmp_path / name)
+    keep_evaluation(run, "mine", [row(0, "<b>odd</b>", 1.0), row(1, "<b>odd</b>", 2.0)])
+    text = write_report(run, tmp_path / "page.html", PLAIN).path.read_text()
+    assert "<script>alert(1)" not in text and "<img>" not in text and "<b>odd" not in text
+    assert "&lt;b&gt;odd" in text
+
+
+def test_a_damaged_run_still_has_a_page(run):
+    (run / "members" / "002.safetensors").write_bytes(b"short")
+    text = own_text(write_report(run, config=PLAIN).path)
+    assert "This member cannot act" in text and "truncated" in text and "Member 2 cannot be shown" in text
+    shutil.rmtree(run / "members")
+    text = own_text(write_report(run, config=PLAIN).path)
+    assert "no member&#x27;s file is whole" in text and "Restore the run from a copy" in text
+
+
+def test_charts_for_papers(run, tmp_path):
+    keep_damage(run)
+    report = write_report(run, config=ReportConfig(pictures=False, figures=str(tmp_path / "figures")))
+    names = {file.stem for file in report.figures}
+    assert {
+        "population-map",
+        "contacts-member-0",
+        "conditions",
+        "sweep-foot-mass",
+        "learning-curves",
+        "bonus",
+    } <= names
+    assert len(report.figures) == 2 * len(names) == len(list((tmp_path / "figures").iterdir()))
+
+
+def test_a_page_must_be_html(run, tmp_path):
+    with pytest.raises(UserError, match=r"End its name in \.html"):
+        write_report(run, tmp_path / "page.pdf")

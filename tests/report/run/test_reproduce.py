@@ -1,0 +1,56 @@
+"""The command on a page makes the same configuration."""
+
+import shlex
+
+import pytest
+import tyro
+
+import polygait as pg
+from polygait import cli
+from polygait.presets import resolve
+from polygait.report.run.reproduce import train_command
+
+
+def read_back(command, monkeypatch):
+    """The configuration that polygait would train after reading a command."""
+    seen = []
+    monkeypatch.setattr("polygait.runs.train", lambda config, out, report: seen.append((config, out)))
+    monkeypatch.setattr(cli, "_run", lambda path, work, tensorboard: work(None))
+    program, verb, *words = shlex.split(command)
+    assert (program, verb) == ("polygait", "train")
+    tyro.cli(cli.train, args=words)
+    ((config, out),) = seen
+    return resolve(config), out
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pg.TrainConfig("walker"),
+        pg.TrainConfig("ant", preset="paper", members=3, seed=7),
+        pg.TrainConfig("hopper", method="multi", members=2, alpha=0.2, envs=32),
+        pg.TrainConfig("walker", remove=("right_leg.*", "torso.velocity")),
+        pg.TrainConfig("walker", method="pg", members=1, steps=5000),
+        pg.TrainConfig(
+            "walker",
+            overrides=(
+                "ppo.policy_hidden=32,16",
+                "ppo.learn_std=true",
+                "dir.bound=none",
+                "keep=best-episode",
+            ),
+        ),
+        pg.TrainConfig("walker", overrides=("ppo.anneal_iterations=0", "ppo.learning_rate=1e-5")),
+    ],
+)
+def test_the_command_makes_the_same_configuration(config, monkeypatch):
+    resolved = resolve(config)
+    found, out = read_back(train_command(resolved, "runs/a b"), monkeypatch)
+    assert found == resolved and out == "runs/a b"
+
+
+def test_what_is_usual_is_left_out():
+    command = train_command(resolve(pg.TrainConfig("walker", members=5, steps=1_000_000)), "runs/walker")
+    assert (
+        command == "polygait train walker --method dir --members 5 --steps 1000000 --seed 0 --out runs/walker"
+    )

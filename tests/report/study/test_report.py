@@ -1,0 +1,131 @@
+"""A study's report: its files and its page, with whatever there is."""
+
+import re
+
+import pytest
+from tests.report.run.test_page import own_text
+from tests.report.study.made_up import made_up
+from tests.study import small
+
+from polygait import cli
+from polygait.errors import UserError
+from polygait.population.strict_json import canonical, to_plain
+from polygait.report.study.page import write_study_page
+from polygait.report.study.report import write_report
+from polygait.study.grid import read_study
+from polygait.study.jobs import JobFolder
+from polygait.study.place import is_study, locate
+
+
+def test_a_report_has_tables_figures_and_a_page(tmp_path):
+    study = read_study(small.write(tmp_path))
+    report = write_report(study, made_up(), tmp_path / "report", charts=False)
+    page = (tmp_path / "report" / "report.md").read_text()
+    assert "1 of 2 jobs" in page and "mujoco 4.0.0 and 4.0.1 (jobs differ in mujoco)" in page
+    assert "**Adaptation under component damage**" in page
+    damage = (tmp_path / "report" / "tables" / "damage.txt").read_text()
+    assert "ours, 1 seed" in damage and "200.0 ± 0.0" in damage and "1341.9 ± 409.6" in damage
+    assert not report.figures and all(file.exists() for file in report.files)
+    html = own_text(tmp_path / "report" / "report.html")
+    assert "There are no figures" in html and "1 of 2 populations are not there" in html
+
+
+def finished(tmp_path, name="small", **wishes):
+    """A study with one finished job of two, as its folder would be."""
+    file = small.write(tmp_path, name, **wishes)
+    study = read_study(file)
+    folder = tmp_path / "runs" / study.name
+    for place, job in enumerate(study.jobs()):
+        home = JobFolder.of(folder, job)
+        home.prepare(job)
+        if place == 0:
+            home.result.write_bytes(canonical(to_plain(result())))
+    return file, folder
+
+
+def result():
+    """What one job measured."""
+    returns = {"condition": [], "scale": [], "member": [], "mean_return": []}
+    for condition in ("nominal", "broken-leg", "broken-foot"):
+        for member in (0, 1):
+            for name, value in zip(returns, (condition, None, member, 100.0 * (member + 1)), strict=True):
+                returns[name].append(value)
+    return {
+        "returns": returns,
+        "held_out": None,
+        "diversity": 12.5,
+        "curves": {"member": [0, 0, 1, 1], "steps": [64, 128] * 2, "return": [1.0, 2.0, 3.0, 4.0]},
+        "contacts": {"feet": ["foot"], "down": [[[0.5]], [[0.25]]]},
+        "patterns": {"time_step": 0.5, "down": [["0110"], ["1000"]]},
+        "versions": {"polygait": "0.1.0"},
+    }
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return finished(tmp_path)
+
+
+@pytest.mark.parametrize("by", ["file", "folder"])
+def test_a_page_by_the_file_or_the_folder(study, by, tmp_path):
+    file, folder = study
+    written = write_study_page(file if by == "file" else folder)
+    assert written.path.resolve() == folder / "report" / "report.html"
+    assert [gap.what for gap in written.gaps] == ["1 of 2 populations are not there"]
+    text = own_text(written.path)
+    for words in (
+        "<h1>small</h1>",
+        "Study · DiR, Multi on hopper",
+        "1 of 2",
+        "Adaptation under component damage",
+        '<td class="number">200.0 ± 0.0</td>',
+        'id="plot-percentiles"',
+        "hopper - broken leg".capitalize(),
+        "polygait 0.1.0",
+        "measure.episodes",
+    ):
+        assert words in text, words
+    assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
+
+
+def test_names_are_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file, folder = finished(tmp_path, "<script>alert(1)<∕script>")
+    for path in (file, folder):
+        text = write_study_page(path, tmp_path / "page.html").path.read_text()
+        assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)&lt;∕script&gt;" in text
+
+
+def test_the_verb_writes_page_and_figures(study, tmp_path, capsys):
+    file, folder = study
+    cli.report(str(file), figures=str(tmp_path / "figures"))
+    assert str(folder / "report" / "report.html").endswith(capsys.readouterr().out.split(" ")[0])
+    assert {one.suffix for one in (tmp_path / "figures").iterdir()} == {".svg", ".png"}
+    with pytest.raises(UserError, match="for the page of a run"):
+        cli.report(str(file), video=True)
+
+
+def test_studies_are_told_from_runs(study, tmp_path):
+    file, folder = study
+    assert is_study(file) and is_study(folder) and not is_study(tmp_path)
+    found, asked = locate(folder), locate(file)
+    assert sorted(job.name for job in found.jobs) == sorted(job.name for job in asked.jobs)
+    assert found.study.training == {"members": 2, "steps": 192, "preset": "robust"}
+
+
+def test_mistakes_are_explained(study, tmp_path):
+    file, folder = study
+    with pytest.raises(UserError, match=r"End its name in \.html"):
+        write_study_page(file, tmp_path / "page.pdf")
+    for job in JobFolder.of(folder, read_study(file).jobs()[0]).path.glob("result-*"):
+        job.unlink()
+    with pytest.raises(UserError, match=r"No job of .* is done"):
+        write_study_page(file)
+    other = read_study(small.write(tmp_path, "other", steps=64 * 4)).jobs()[0]
+    JobFolder.of(folder, other).prepare(other)
+    with pytest.raises(UserError, match="more than one study"):
+        write_study_page(folder)
+    with pytest.raises(UserError, match="holds no job"):
+        (tmp_path / "empty" / "jobs").mkdir(parents=True)
+        write_study_page(tmp_path / "empty")
