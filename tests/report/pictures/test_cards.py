@@ -1,5 +1,6 @@
 """Robot cards: every name that a variation can use, where the part is."""
 
+import importlib.util
 import re
 
 import pytest
@@ -15,15 +16,16 @@ def card(name):
     return robot_card(robot_task(name), "rays")
 
 
-@pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
+@pytest.mark.parametrize("name", ["hopper", "walker", "ant", "minitaur"])
 def test_a_card_names_every_joint_body_and_foot(name):
     task = robot_task(name)
     svg = card(name)
     told = set(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
-    assert {*task.anatomy.actions, *task.anatomy.bodies, *task.feet} <= told
+    joints = set(task.anatomy.joints) - {"rootx", "rootz", "rooty", "root", "base"}
+    assert {*joints, *task.anatomy.bodies, *task.feet} <= told
     assert not told & {"rootx", "rootz", "rooty", "root"}
     plates = [tuple(map(float, one)) for one in PLATE.findall(svg)]
-    assert len(plates) == len(task.anatomy.actions) + len(task.anatomy.bodies) + len(task.feet)
+    assert len(plates) == len(joints) + len(task.anatomy.bodies) + len(task.feet)
     for index, (x, y, width, height) in enumerate(plates):
         assert x >= 0 and x + width <= 960
         for left, top, wide, high in plates[:index]:
@@ -48,9 +50,12 @@ def test_cards_are_written(tmp_path, suffix):
         ("hopper", "hopper.jpg", ".svg or .png"),
         ("hoper", "hopper.png", "'hopper'"),
         ("gym:Pendulum-v1", "p.png", "not simulated by MuJoCo"),
+        ("minitaur-bullet", "m.png", "has the same state: minitaur"),
     ],
 )
 def test_mistakes_are_explained(tmp_path, name, file, words):
+    if "bullet" in name and importlib.util.find_spec("pybullet") is None:
+        pytest.skip("PyBullet is not installed: pip install polygait[bullet]")
     with pytest.raises(UserError, match=re.escape(words)):
         save_card(name, tmp_path / file, "rays")
     assert not any(tmp_path.iterdir())

@@ -11,6 +11,7 @@ from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.scene import CHANGED, FLOOR, SQUARE, Stage, rgba
 
 SIZE = (160, 120)
+PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6"}
 
 
 def all_red(name):
@@ -21,12 +22,13 @@ def all_red(name):
     return stage
 
 
-@pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
-def test_the_silhouette_is_that_of_opengl(name):
-    if not works("egl"):
-        pytest.skip("EGL does not work here: nothing to compare rays with")
+@pytest.mark.parametrize("platform", ["egl", "osmesa"])
+@pytest.mark.parametrize("name", ["hopper", "walker", "ant", "minitaur"])
+def test_the_silhouette_is_that_of_opengl(name, platform, record_property):
+    if not works(platform):
+        pytest.skip(f"{platform} does not work here (Debian: apt install {PACKAGES[platform]})")
     stage = all_red(name)
-    opengl = OpenGLPainter(stage, "egl")
+    opengl = OpenGLPainter(stage, platform)
     try:
         expected = redness(opengl.paint())
     finally:
@@ -34,6 +36,7 @@ def test_the_silhouette_is_that_of_opengl(name):
     found = redness(RayPainter(stage).paint())
     assert expected.mean() > 0.01
     overlap = (found & expected).sum() / (found | expected).sum()
+    record_property("overlap", float(overlap))
     assert overlap >= 0.8, overlap
 
 

@@ -14,6 +14,7 @@ from polygait.report.pictures.scene import (
     TORSO,
     Stage,
     changed_geoms,
+    drawable_twin,
     require_drawable,
     rgba,
     view,
@@ -72,7 +73,7 @@ def test_each_leg_has_the_colour_of_its_foot_and_a_changed_part_is_red():
     np.testing.assert_allclose(stage.model.geom_rgba[foot], rgba(FOOT_COLOURS[0]), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
+@pytest.mark.parametrize("name", ["hopper", "walker", "ant", "minitaur"])
 def test_the_look_leaves_the_mechanics(name):
     task = robot_task(name)
     stage = Stage(task.robot, (64, 64))
@@ -109,3 +110,4 @@ def test_the_camera_goes_along_but_does_not_rise():
 def test_only_mujoco_robots_can_be_drawn():
     with pytest.raises(UserError, match="not simulated by MuJoCo"):
         require_drawable(pg.make_task("gym:Pendulum-v1"))
+    assert drawable_twin("minitaur-bullet") == "minitaur" and drawable_twin("gym:Pendulum-v1") == "TASK"

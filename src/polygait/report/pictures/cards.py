@@ -16,16 +16,30 @@ from polygait.population.files import write_atomically
 from polygait.report.pictures.images import png
 from polygait.report.pictures.labels import LINE, Anchor, Label, needed_height, place_labels
 from polygait.report.pictures.painters import make_painter
-from polygait.report.pictures.scene import FROM_ABOVE, Framing, Stage, is_planar, require_drawable, torso
+from polygait.report.pictures.scene import (
+    FROM_ABOVE,
+    Framing,
+    Stage,
+    bodies_above,
+    is_planar,
+    require_drawable,
+    torso,
+)
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
+from polygait.tasks.robot import foot_geoms
 
 WIDTH, LEAST_HEIGHT = 960, 560
 _SHARE = 0.55  # of the width, for the robot; labels have the rest
 _SPREAD = (0.04, 0.22)  # how far the joints of the first and of the last leg go into their range
 _MARGIN, _HEAD, _FOOT = 16.0, 52.0, 44.0
 _LETTER = 7.3  # pixels, wide enough for any letter of the font
-_CAPSULE, _CYLINDER = mujoco.mjtGeom.mjGEOM_CAPSULE.value, mujoco.mjtGeom.mjGEOM_CYLINDER.value
+_LENGTHS = {
+    mujoco.mjtGeom.mjGEOM_CAPSULE.value: 1,
+    mujoco.mjtGeom.mjGEOM_CYLINDER.value: 1,
+    mujoco.mjtGeom.mjGEOM_BOX.value: 2,
+}
+"""Which of a geom's sizes is half its length."""
 _INK, _PAPER = "#1f2933", "#ffffff"
 _MARKS = {"joint": "#1f2933", "body": "#5b6b7b", "foot": "#00695c"}
 
@@ -76,6 +90,7 @@ def _anchors(task: MujocoTask, stage: Stage) -> list[Anchor]:
     """Where in the picture every named part is."""
     model, data = stage.model, stage.data
     parts = list(_named_parts(task))
+    feet = dict(zip(task.feet, foot_geoms(task.robot), strict=True))
     points = []
     for kind, name in parts:
         if kind == "joint":
@@ -85,23 +100,30 @@ def _anchors(task: MujocoTask, stage: Stage) -> list[Anchor]:
             geoms = np.flatnonzero(model.geom_bodyid == body)
             points.append(data.geom_xpos[geoms].mean(axis=0) if len(geoms) else data.xpos[body])
         else:
-            points.append(_lowest(model, data, model.geom(task.robot.feet[name]).id))
+            ends = [_end(model, data, model.geom(geom).id) for geom in feet[name]]
+            points.append(min(ends, key=lambda end: end[2]))
     places = stage.project(np.array(points)).tolist()
     return [Anchor(name, kind, x, y) for (kind, name), (x, y) in zip(parts, places, strict=True)]
 
 
-def _lowest(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
+def _end(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
     """The end of a foot that is nearer to the ground."""
     place, axis = data.geom_xpos[geom], data.geom_xmat[geom].reshape(3, 3)[:, 2]
-    long = int(model.geom_type[geom]) in (_CAPSULE, _CYLINDER)
-    half = model.geom_size[geom, 1] if long else 0.0
+    length = _LENGTHS.get(int(model.geom_type[geom]))
+    half = 0.0 if length is None else model.geom_size[geom, length]
     ends = [place + sign * half * axis for sign in (-1, 1)]
     return min(ends, key=lambda end: end[2]) if abs(axis[2]) > 0.1 else ends[1]
 
 
 def _standing(task: MujocoTask) -> np.ndarray:
-    """A pose that shows all parts: joints inside their range, the legs of a robot in a plane spread."""
+    """A pose that shows all parts: joints inside their range, the legs of a robot in a plane spread.
+
+    Where parts are tied together, only the robot itself knows a pose that fits: the one it starts in.
+    """
     model = task.model
+    if model.neq:
+        task.reset()
+        return task.physics.qpos[0].copy()
     qpos = model.qpos0.copy()
     legs = _legs(task)
     shares = (
@@ -124,14 +146,11 @@ def _standing(task: MujocoTask) -> np.ndarray:
 
 def _legs(task: MujocoTask) -> list[set[int]]:
     """The bodies of every leg, from its foot up to the torso."""
-    model, legs = task.model, []
-    for geom in task.robot.feet.values():
-        body, bodies = int(model.geom(geom).bodyid[0]), set()
-        while body not in (0, torso(model)):
-            bodies.add(body)
-            body = int(model.body_parentid[body])
-        legs.append(bodies)
-    return legs
+    root = torso(task.model)
+    return [
+        {body for geom in geoms for body in bodies_above(task.model, geom) if body != root}
+        for geoms in foot_geoms(task.robot)
+    ]
 
 
 def _on_the_ground(task: MujocoTask, qpos: np.ndarray) -> np.ndarray:
@@ -147,7 +166,7 @@ def _on_the_ground(task: MujocoTask, qpos: np.ndarray) -> np.ndarray:
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
         or (model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE and abs(model.jnt_axis[joint, 2]) > 0.9)
     ]
-    feet = [model.geom(geom).id for geom in task.robot.feet.values()]
+    feet = [model.geom(geom).id for geoms in foot_geoms(task.robot) for geom in geoms]
     if floor < 0 or not upwards or not feet:
         return qpos
     gaps = [mujoco.mj_geomDistance(model, data, floor, foot, 100.0, None) for foot in feet]

@@ -14,13 +14,13 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.report.feet import foot_colours
 from polygait.tasks.mujoco import MujocoTask
-from polygait.tasks.robot import Robot
+from polygait.tasks.robot import Robot, foot_geoms
 from polygait.tasks.schedule import schedule
 from polygait.tasks.task import Task
 from polygait.variations import ActionGain, Effect, ModelChange, Variation
 
 CHANGED = "#d6001c"
-TORSO = "#c9cfd6"
+TORSO = "#9aa5b1"
 SKY = ("#e4eaf1", "#f7f9fb")
 """At the top of the picture and at the horizon."""
 FLOOR = ("#dfe5eb", "#cdd6df")
@@ -113,9 +113,14 @@ def require_drawable(task: Task) -> MujocoTask:
     if not isinstance(task, MujocoTask):
         raise UserError(
             f"{task.name} cannot be drawn: it is not simulated by MuJoCo.",
-            "Draw it in a MuJoCo task that shows the same state, with --on.",
+            f"Draw it in a MuJoCo task that has the same state: {drawable_twin(task.name)}.",
         )
     return task
+
+
+def drawable_twin(name: str) -> str:
+    """The task in which a robot of another simulator can be drawn, as far as names tell."""
+    return name.removesuffix("-bullet") if name.endswith("-bullet") else "TASK"
 
 
 def changed_geoms(task: MujocoTask, variation: Variation, moment: int) -> tuple[int, ...]:
@@ -145,6 +150,15 @@ def rgba(colour: str) -> np.ndarray:
 def is_planar(model: mujoco.MjModel) -> bool:
     """Whether the robot is held in a plane; the others have a free joint."""
     return mujoco.mjtJoint.mjJNT_FREE.value not in model.jnt_type
+
+
+def bodies_above(model: mujoco.MjModel, geom: str) -> list[int]:
+    """The body of a geom and all that carry it, but for the world."""
+    bodies, body = [], int(model.geom(geom).bodyid[0])
+    while body:
+        bodies.append(body)
+        body = int(model.body_parentid[body])
+    return bodies
 
 
 def torso(model: mujoco.MjModel) -> int:
@@ -203,11 +217,10 @@ def _room(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[float, float]:
 def _leg_colours(model: mujoco.MjModel, robot: Robot) -> np.ndarray:
     """The colour of every geom: a foot's for all bodies that carry only this foot, grey for the rest."""
     carried: dict[int, set[str]] = {}
-    for foot, geom in robot.feet.items():
-        body = int(model.geom(geom).bodyid[0])
-        while body:
-            carried.setdefault(body, set()).add(foot)
-            body = int(model.body_parentid[body])
+    for foot, geoms in zip(robot.feet, foot_geoms(robot), strict=True):
+        for geom in geoms:
+            for body in bodies_above(model, geom):
+                carried.setdefault(body, set()).add(foot)
     carried.pop(torso(model), None)
     chosen = foot_colours(robot.feet)
     colours = model.geom_rgba.copy()

@@ -18,7 +18,7 @@ from polygait.progress import Count, silent
 from polygait.report.pictures.cards import robot_card
 from polygait.report.pictures.images import mp4, png
 from polygait.report.pictures.recording import Recording, record
-from polygait.report.pictures.scene import changed_geoms
+from polygait.report.pictures.scene import changed_geoms, drawable_twin
 from polygait.report.pictures.video import (
     FRAMES_PER_SECOND,
     STRIP_FRAMES,
@@ -119,7 +119,7 @@ def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> 
             Gap(
                 "There are no pictures",
                 f"{task.name} is not simulated by MuJoCo",
-                f"polygait render {findings.path} --on TASK --out gait.mp4",
+                f"polygait render {findings.path} --on {drawable_twin(task.name)} --out gait.mp4",
             )
         )
     elif wishes.pictures or wishes.video:

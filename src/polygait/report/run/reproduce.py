@@ -30,13 +30,13 @@ def train_command(config: RunConfig, out: str) -> str:
 
 
 def _settings(config: RunConfig, base: RunConfig) -> list[str]:
-    """Every setting of a section that differs, as section.field=value."""
+    """Every setting that differs, as section.field=value; those of other methods mean nothing here."""
     found = [] if config.keep == base.keep else [f"keep={config.keep}"]
-    for section in dataclasses.fields(RunConfig):
-        part, usual = getattr(config, section.name), getattr(base, section.name)
+    for section in ("ppo", config.method):
+        part, usual = getattr(config, section, None), getattr(base, section, None)
         if dataclasses.is_dataclass(part):
             found += [
-                f"{section.name}.{one.name}={_text(getattr(part, one.name))}"
+                f"{section}.{one.name}={_text(getattr(part, one.name))}"
                 for one in dataclasses.fields(part)
                 if getattr(part, one.name) != getattr(usual, one.name)
             ]

@@ -85,7 +85,7 @@ def _story(story: Story, gallery: Gallery) -> Html:
 
 def _side(recording: Recording, mean_return: float, word: str, gallery: Gallery) -> Html:
     member, seconds = recording.job.member, recording.seconds
-    ended = f"falls after {seconds:.1f} s" if recording.fell else f"stays up for {seconds:.0f} s"
+    ended = f"{'falls after' if recording.fell else 'stays up for'} {seconds:.1f} s"
     images = gallery.strips.get(recording.job, [])
     said = [f" ({word}): mean return ", tag("b", number(mean_return)), f"; here it {ended}."]
     return tag(

@@ -12,6 +12,7 @@
   const isDark = () => (wished ? wished === "dark" : system.matches);
   const night = {
     "white": "#1b2129", "#333333": "#e6ebf0", "#e4e4e4": "#303a45", "#999999": "#6b7885", "#777777": "#9fb0c0", "#000000": "#e6ebf0",
+    "#0072B2": "#3d8fd1", "#009E73": "#22b78c", "#882255": "#cc5c93",
   };
 
   function dressed(value, dark) {
