@@ -67,6 +67,16 @@ def test_feet_have_the_colours_of_their_legs():
     assert len(contact_chart(PATTERN).to_dict()["layer"]) == 1
 
 
+def test_only_the_time_around_the_pictures_is_drawn(monkeypatch):
+    monkeypatch.setattr("polygait.report.run.charts_population.SHOWN_SECONDS", 1.0)
+    spec = contact_chart(PATTERN, (1.0, 1.5)).to_dict()  # from 0.75 s to 1.75 s of 2.5 s
+    bars = spec["layer"][-1]
+    assert bars["encoding"]["x"]["scale"]["domain"] == [0.75, 1.75]
+    assert [tuple(bar.values()) for bar in values(spec, bars)] == [
+        ("right", 0.75, 1.0), ("right", 1.5, 1.75), ("left", 1.0, 1.75),
+    ]  # fmt: skip
+
+
 def test_a_log_becomes_a_row_per_member_and_stretch(monkeypatch):
     monkeypatch.setattr("polygait.report.run.charts_training.POINTS", 2)
     records = [

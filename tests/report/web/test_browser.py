@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 from tests.report.conftest import copy_run
 from tests.report.run.test_page import keep_damage
+from tests.report.study.made_up import made_up
 from tests.report.web.browser import Browser, find_browser
+from tests.study import small
 
 from polygait.report.run.page import ReportConfig, write_report
+from polygait.report.study.contents import study_figures, study_sources
+from polygait.report.study.page import study_page
+from polygait.report.study.tables import all_tables
+from polygait.study.grid import read_study
 
 SCREENSHOTS = Path(__file__).parents[3] / "test-artefacts" / "report"
 DESK, PHONE = (1280, 900), (390, 844)
@@ -32,6 +38,18 @@ def page(tmp_path_factory):
     run = copy_run(folder / "<b>walker</b>".replace("/", "∕"))
     keep_damage(run)
     return write_report(run, folder / "page.html", ReportConfig(renderer="rays")).path
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study's page with charts of one and of several panels."""
+    folder = tmp_path_factory.mktemp("study")
+    asked, results = read_study(small.write(folder, "<i>small<∕i>")), made_up()
+    sources = study_sources(results)
+    ours = [source for source in sources if source.label != "published"]
+    text = study_page(asked, results, all_tables(sources), study_figures(results, ours))
+    (folder / "study.html").write_text(text)
+    return folder / "study.html"
 
 
 def middle(browser, selector):
@@ -65,6 +83,21 @@ def test_the_page_needs_no_network_and_has_no_error(browser, page):
     assert {request for request in browser.requests if request.startswith("file")} == {page.as_uri()}
     assert browser.errors == []
     assert browser.evaluate("document.querySelector('h1').textContent").startswith("<b>walker")
+
+
+def test_a_study_is_shown_in_the_same_frame(browser, study):
+    browser.requests.clear()
+    browser.errors.clear()
+    for (width, height), dark in itertools.product((DESK, PHONE), (False, True)):
+        browser.open(study, width, height, dark)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        heights = browser.evaluate("[...document.querySelectorAll('.plot svg')].map(one => one.clientHeight)")
+        assert len(heights) == 3 and min(heights) > 100  # percentiles, contacts, members one after another
+        name = f"study-{'phone' if width < 600 else 'desk'}-{'dark' if dark else 'light'}.png"
+        browser.screenshot(SCREENSHOTS / name)
+    assert {request for request in browser.requests if not request.startswith("data:")} == {study.as_uri()}
+    assert browser.errors == []
+    assert browser.evaluate("document.querySelector('h1').textContent") == "<i>small<∕i>"
 
 
 def test_a_click_changes_the_member(browser, page):

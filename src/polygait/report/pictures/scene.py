@@ -29,7 +29,8 @@ SQUARE = 0.5
 LIGHT = np.array([0.3, 0.5, -1.0]) / np.linalg.norm([0.3, 0.5, -1.0])
 """Where the light goes."""
 FIELD_OF_VIEW = 35.0
-_MARGIN = 1.25
+_MARGIN = 1.2
+_LEAP = 1.15  # of the height: robots hop
 _LEAST_WIDTH = 0.85  # of the height: legs swing
 _SIDE, _BEHIND = (90.0, -8.0), (125.0, -22.0)  # azimuth and elevation, in degrees
 FROM_ABOVE = (90.0, -58.0)
@@ -72,7 +73,7 @@ class Stage:
         self.pose(self.model.qpos0 if framing.home is None else framing.home)
         ground = 0.0 if self.floor is None else float(self.data.geom_xpos[self.floor, 2])
         half_width, top = _room(self.model, self.data)
-        half_height = max((top - ground) / 2, 1e-3)
+        half_height = max(_LEAP * (top - ground) / 2, 1e-3)
         half_width = max(half_width, _LEAST_WIDTH * half_height)
         needed = max(half_height, half_width * size[1] / (size[0] * framing.share))
         planar = is_planar(self.model)

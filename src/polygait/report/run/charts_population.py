@@ -13,6 +13,8 @@ from polygait.report.feet import foot_colours, stretches
 from polygait.report.run.panels import AnyChart, Width, inline, member_scale, selected
 
 _FOOT_HEIGHT = 34
+SHOWN_SECONDS = 6.0
+"""Of a contact pattern beside pictures."""
 
 
 class Descriptor(NamedTuple):
@@ -86,13 +88,21 @@ def population_map(
 def contact_chart(
     pattern: Pattern, window: tuple[float, float] | None = None, width: Width = 640
 ) -> AnyChart:
-    """A bar wherever a foot touches the ground; the window, in seconds, is what pictures show."""
+    """A bar wherever a foot touches the ground; the window, in seconds, is what pictures show.
+
+    With a window, only a few seconds around it are drawn: strides of a long episode would be hairlines.
+    """
     feet = list(pattern.feet)
     colours = foot_colours(feet)
-    seconds = len(pattern.down) * pattern.seconds_per_step
-    time = alt.X("start:Q", title="time (s)", scale=alt.Scale(domain=[0, round(seconds, 3)], nice=False))
-    bars = (
-        alt.Chart(inline(contact_bars(pattern)))
+    begin, end = _shown_time(pattern, window)
+    bars = [
+        bar | {"start": max(bar["start"], begin), "end": min(bar["end"], end)}
+        for bar in contact_bars(pattern)
+        if bar["end"] > begin and bar["start"] < end
+    ]
+    time = alt.X("start:Q", title="time (s)", scale=alt.Scale(domain=[begin, end], nice=False))
+    drawn = (
+        alt.Chart(inline(bars))
         .mark_bar(height=alt.RelativeBandSize(0.72), cornerRadius=1)
         .encode(
             x=time,
@@ -110,7 +120,7 @@ def contact_chart(
             ],
         )
     )
-    layers = [bars]
+    layers = [drawn]
     if window is not None:
         band = [{"start": window[0], "end": window[1]}]
         layers.insert(
@@ -121,6 +131,15 @@ def contact_chart(
         height=_FOOT_HEIGHT * max(1, len(feet)),
         description=f"When each foot touches the ground: {', '.join(feet)}",
     )
+
+
+def _shown_time(pattern: Pattern, window: tuple[float, float] | None) -> tuple[float, float]:
+    """From when to when a contact chart goes."""
+    seconds = len(pattern.down) * pattern.seconds_per_step
+    if window is None or seconds <= SHOWN_SECONDS:
+        return 0.0, round(seconds, 3)
+    begin = min(max(sum(window) / 2 - SHOWN_SECONDS / 2, 0.0), seconds - SHOWN_SECONDS)
+    return round(begin, 3), round(begin + SHOWN_SECONDS, 3)
 
 
 def contact_bars(pattern: Pattern) -> list[dict[str, Any]]:

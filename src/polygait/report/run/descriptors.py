@@ -30,14 +30,14 @@ def describe(
     feet = next((one.feet for recordings in episodes.values() for one in recordings), ())
     offered = [
         *(
-            Descriptor(f"down_{i}", f"{foot_title(foot)} on the ground (share of time)", ".0%")
+            Descriptor(f"down_{i}", f"{foot_title(foot)} on the ground (share of time)", ".1~%")
             for i, foot in enumerate(feet)
         ),
         *(
             Descriptor(f"strikes_{i}", f"{foot_title(foot)}: strikes per second", ".1f")
             for i, foot in enumerate(feet)
         ),
-        Descriptor("air", "no foot on the ground (share of time)", ".0%"),
+        Descriptor("air", "no foot on the ground (share of time)", ".1~%"),
         Descriptor("speed", "forward speed (m/s)", ".1f"),
         *(Descriptor(f"state_{i}", f"{layout.names[i]} (mean)", ".2f") for i in _carriage(layout)),
         Descriptor("total_reward", "return of the episode", ",.0f"),

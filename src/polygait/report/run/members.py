@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polygait.population.manifest import MemberEntry
+from polygait.report.feet import foot_title
 from polygait.report.pictures.recording import Recording
 from polygait.report.pictures.video import STRIP_SECONDS, strip_window
 from polygait.report.run.charts_population import Descriptor, contact_chart, population_map
@@ -180,7 +181,7 @@ def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recordin
         facts.insert(2, ("speed", f"{recordings[0].speed:.1f} m/s"))
     for place, foot in enumerate(recordings[0].feet if recordings else ()):
         mean = sum(float(one.down[:, place].mean()) for one in recordings) / len(recordings)
-        facts.append((f"{foot} down", share(mean)))
+        facts.append((f"{foot_title(foot)} down", share(mean)))
     listed = tag(
         "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"
     )

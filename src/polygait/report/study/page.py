@@ -24,7 +24,7 @@ _TOPICS = (
     ("damage", "After damage", ("damage", "aggregate", "improvement", "comparison", "profiles", "selected")),
     ("unchanged", "Nothing wrong", ("nominal", "percentiles")),
     ("sensors", "Sensor failures", ("sensors",)),
-    ("dynamics", "Other masses and frictions", ("sweeps",)),
+    ("dynamics", "Dynamics", ("sweeps",)),
     ("choosing", "What choosing brings", ("best-of",)),
     ("difference", "How members differ", ("diversity", "contacts", "open-ended")),
 )
@@ -37,6 +37,10 @@ _CAPTIONS = {
     "contacts": "How long feet are on the ground: a point per episode, a colour per member.",
     "open-ended": "Members as they were found one after another, with the foot contacts of some of them.",
 }
+
+
+_LONG_TABLE = 16
+"""Rows; a longer one is folded."""
 
 
 def write_study_page(
@@ -102,7 +106,10 @@ def _table(one: Table) -> Html:
     rows = [[_cell(cell) for cell in row] for row in one.rows]
     numeric = [any(cell.number for cell in column) for column in zip(*one.rows, strict=True)]
     shown = table(one.columns, rows, one.title, numeric)
-    return tag("div", shown, tag("p", one.note, class_="caption") if one.note else None, class_="block")
+    body = [shown, tag("p", one.note, class_="caption") if one.note else None]
+    if len(rows) <= _LONG_TABLE:
+        return tag("div", *body, class_="block")
+    return tag("details", tag("summary", f"{one.title} ({len(rows)} rows)"), *body, class_="block")
 
 
 def _cell(cell: Cell) -> str:

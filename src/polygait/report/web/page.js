@@ -38,7 +38,7 @@
     const name = place.dataset.chart;
     if (views.has(name)) { views.get(name).finalize(); views.delete(name); }
     const dark = isDark(), spec = { ...dressed(specs[name], dark), config: look(dark) };
-    const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
+    const options = { mode: "vega-lite", actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
     const { view, finalize } = await vegaEmbed(place, spec, options);
     views.set(name, { view, finalize });
     emphasise(view);
