@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polygait.population.manifest import MemberEntry
+from polygait.progress import amount
 from polygait.report.feet import foot_title
 from polygait.report.pictures.recording import Recording
 from polygait.report.pictures.video import STRIP_SECONDS, strip_window
@@ -216,7 +217,7 @@ def _novelty(value: Any) -> str:
 
 def number(value: Any) -> str:
     """A return for people."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:,.0f}".replace("-", "−")
+    return "–" if value is None or not math.isfinite(value) else amount(value).replace("-", "−")
 
 
 def share(value: Any) -> str:
