@@ -12,3 +12,5 @@ else
 fi
 $polygait adapt "$out" --variation broken-leg --selector racing --trials 12
 $polygait evaluate "$out" --suite damage --episodes 10
+$polygait report "$out"
+echo "Open in a browser: $(cd "$out" && pwd)/report.html"

@@ -8,6 +8,7 @@ from tests.report.conftest import copy_run
 from tests.report.run.measured import keep_adaptation, keep_evaluation, row
 
 from polygait.errors import UserError
+from polygait.population.store import RunFolder
 from polygait.report.run.page import ReportConfig, write_report
 
 PLAIN = ReportConfig(pictures=False)
@@ -100,6 +101,37 @@ def test_charts_for_papers(run, tmp_path):
         "bonus",
     } <= names
     assert len(report.figures) == 2 * len(names) == len(list((tmp_path / "figures").iterdir()))
+
+
+@pytest.mark.slow
+def test_a_large_page_stays_small(tmp_path):
+    run = copy_run(tmp_path / "ten", steps=1000)
+    folder = RunFolder.open(run)
+    with folder.writing():
+        for entry in list(folder.members.values()):
+            twin = folder.load_member(entry.index)
+            folder.save_member(entry.index + 5, twin, entry.steps, dict(entry.summary))
+    conditions = [
+        "nominal",
+        "broken-foot",
+        "broken-leg",
+        "broken-thigh",
+        "left-leg-sensor",
+        "right-leg-sensor",
+    ]
+    rows = [row(member, name, 100.0 * member) for name in conditions for member in range(10)]
+    scales = [round(0.5 + 0.1 * place, 1) for place in range(12)]
+    rows += [
+        row(member, name, 10.0 * member, scale)
+        for name in ("foot-mass", "foot-friction")
+        for scale in scales
+        for member in range(10)
+    ]
+    keep_evaluation(run, "paper", rows)
+    report = write_report(run)
+    text = own_text(report.path)
+    assert text.count('role="tabpanel"') == 10 and text.count("<img") >= 10 * 2
+    assert report.size < 15e6
 
 
 def test_a_page_must_be_html(run, tmp_path):
