@@ -93,8 +93,8 @@ def estimate(jobs: Sequence[StudyJob]) -> Cost:
     costs = [_cost(job, worlds[_about(job)]) for job in jobs]
     if not costs:
         return _NOTHING
-    *sums, checkpoints = zip(*costs, strict=True)
-    return Cost(len(jobs), *map(sum, sums), max(checkpoints))
+    count, training, measuring, seconds, lasting, checkpoints = zip(*costs, strict=True)
+    return Cost(sum(count), sum(training), sum(measuring), sum(seconds), sum(lasting), max(checkpoints))
 
 
 def _about(job: StudyJob) -> str:
@@ -192,14 +192,14 @@ def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
     return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
 
 
-def _cost(job: StudyJob, world: _World) -> tuple[int, int, float, int, int]:
+def _cost(job: StudyJob, world: _World) -> Cost:
     training = job.training_steps
     measuring = evaluation_steps(job, world.conditions, world.episode_steps)
     learning = job.run.ppo.epochs / 10 + (MODEL_SHARE if job.run.method == "dir" else 0.0)
     seconds = (
         training * (world.seconds_per_step + learning / UPDATE_PACE) + measuring * world.seconds_per_step
     )
-    return training, measuring, seconds, _lasting_bytes(job, world), _checkpoint_bytes(job, world)
+    return Cost(1, training, measuring, seconds, _lasting_bytes(job, world), _checkpoint_bytes(job, world))
 
 
 def _size(count: int) -> str:

@@ -79,7 +79,7 @@ def _state(folder: JobFolder, said: dict[str, Any], phase: str) -> str:
 
 def _number(said: dict[str, Any], name: str, otherwise: float) -> float:
     value = said.get(name)
-    return float(value) if type(value) in (int, float) else otherwise
+    return float(value) if isinstance(value, int | float) else otherwise
 
 
 def _exists(process: int) -> bool:
