@@ -170,19 +170,19 @@ def print_filters(diagnosis: Diagnosis) -> None:
 
 
 def print_motivation(result: Result, written: list[Path]) -> None:
-    """Models from the one that sees all to the one that sees least, each joint's variance across."""
-    rows = [
-        (
-            f"{number} {name}",
-            f"{one.variance.mean():.4f}",
-            *(f"{value:.4f}" for value in one.variance),
-            f"{one.log_likelihood:.2f}",
-        )
-        for number, (name, one) in enumerate(result.models.items(), start=1)
+    """Models across, from the one that sees all to the one that sees least; each joint's variance down."""
+    found = result.models.values()
+    rows: list[tuple[str | Text, ...]] = [
+        (_styled("mean", "bold"), *(f"{one.variance.mean():.4f}" for one in found))
     ]
+    for place, joint in enumerate(result.actions):
+        rows.append((joint.removesuffix("_joint"), *(f"{one.variance[place]:.4f}" for one in found)))
+    rows.append(("log-likelihood (nats)", *(f"{one.log_likelihood:.2f}" for one in found)))
     screen = console()
-    joints = (one.removesuffix("_joint") for one in result.actions)
-    print_table(screen, "Inference variance", ("model", "mean", *joints, "log-likelihood (nats)"), rows)
+    columns = ("joint", *(f"model {number}" for number in range(1, len(rows[0]))))
+    print_table(screen, "Inference variance", columns, rows)
+    for number, name in enumerate(result.models, start=1):
+        screen.print(f"model {number}: {name}", style="dim")
     screen.print(
         f"{result.num_transitions:,} transitions of {len(result.returns)} episodes; the agent's return with "
         f"mean actions is {amount(result.returns.mean(), result.returns.std())}.",
