@@ -62,9 +62,6 @@ class Cost(NamedTuple):
         )
 
 
-_NOTHING = Cost(0, 0, 0, 0.0, 0, 0)
-
-
 class _World(NamedTuple):
     """What was found out about one task."""
 
@@ -91,10 +88,14 @@ def estimate(jobs: Sequence[StudyJob]) -> Cost:
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     costs = [_cost(job, worlds[_about(job)]) for job in jobs]
-    if not costs:
-        return _NOTHING
-    count, training, measuring, seconds, lasting, checkpoints = zip(*costs, strict=True)
-    return Cost(sum(count), sum(training), sum(measuring), sum(seconds), sum(lasting), max(checkpoints))
+    return Cost(
+        jobs=len(costs),
+        training_steps=sum(one.training_steps for one in costs),
+        evaluation_steps=sum(one.evaluation_steps for one in costs),
+        core_seconds=sum(one.core_seconds for one in costs),
+        lasting_bytes=sum(one.lasting_bytes for one in costs),
+        checkpoint_bytes=max((one.checkpoint_bytes for one in costs), default=0),
+    )
 
 
 def _about(job: StudyJob) -> str:
