@@ -51,6 +51,7 @@ def test_a_page_without_anything_measured(run):
     assert "After damage" not in text and "<img" not in text
 
 
+@pytest.mark.slow
 def test_a_page_with_pictures_and_films(run, tmp_path):
     keep_damage(run)
     report = write_report(run, tmp_path / "page.html", ReportConfig(video=True, renderer="rays"))
@@ -70,9 +71,8 @@ def test_nothing_comes_from_elsewhere(run):
     assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>".replace("/", "∕"), "a&b \"c' <img>"])
-def test_names_are_text(tmp_path, name):
-    run = copy_run(tmp_path / name)
+def test_names_are_text(tmp_path):
+    run = copy_run(tmp_path / "<script>alert(1)<∕script> a&b \"c' <img>")
     keep_evaluation(run, "mine", [row(0, "<b>odd</b>", 1.0), row(1, "<b>odd</b>", 2.0)])
     text = write_report(run, tmp_path / "page.html", PLAIN).path.read_text()
     assert "<script>alert(1)" not in text and "<img>" not in text and "<b>odd" not in text
@@ -88,6 +88,7 @@ def test_a_damaged_run_still_has_a_page(run):
     assert "no member&#x27;s file is whole" in text and "Restore the run from a copy" in text
 
 
+@pytest.mark.slow
 def test_charts_for_papers(run, tmp_path):
     keep_damage(run)
     report = write_report(run, config=ReportConfig(pictures=False, figures=str(tmp_path / "figures")))

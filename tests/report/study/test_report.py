@@ -97,6 +97,7 @@ def test_names_are_text(tmp_path, monkeypatch):
         assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)&lt;∕script&gt;" in text
 
 
+@pytest.mark.slow
 def test_the_verb_writes_page_and_figures(study, tmp_path, capsys):
     file, folder = study
     cli.report(str(file), figures=str(tmp_path / "figures"))

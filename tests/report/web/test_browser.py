@@ -18,6 +18,7 @@ from polygait.study.grid import read_study
 
 SCREENSHOTS = Path(__file__).parents[3] / "test-artefacts" / "report"
 DESK, PHONE = (1280, 900), (390, 844)
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
