@@ -3,6 +3,7 @@
 python lost_node.py STUDY.toml OUT SCRATCH
 """
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -18,12 +19,20 @@ from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
 
 
+def begun_cluster() -> Cluster:
+    """A head; Ray gives up in seconds on a busy machine, so ask again."""
+    for _ in range(3):
+        with contextlib.suppress(Exception):
+            return Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    raise RuntimeError("Ray does not start.")
+
+
 def main() -> None:
     """Whatever happened, the last line says which node was lost when."""
     path, out, scratch = map(Path, sys.argv[1:])
     jobs = read_study(path).jobs()
     victim = JobFolder.of(out, jobs[0])
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster = begun_cluster()
     nodes = {}
     for name in ("one", "two"):
         private = scratch / name
