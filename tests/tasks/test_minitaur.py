@@ -215,8 +215,7 @@ def test_legs_stay_closed_and_nothing_diverges():
 @pytest.mark.slow
 def test_legs_stay_closed_and_nothing_diverges_in_100_000_steps():
     errors, diverged = wander(num_envs=100, steps=1000)
-    assert errors[:100].max() < 0.002  # 10 000 steps
-    assert errors.max() < 0.0025
+    assert errors.max() < 0.002
     assert diverged == 0
 
 

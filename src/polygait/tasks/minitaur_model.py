@@ -46,7 +46,8 @@ _FOOT = {
     "solimp": (_IMPEDANCE, _IMPEDANCE, 0.001, 0.5, 2.0),
     "priority": 1,
 }
-_LOOP = {"solref": (2 * SUBSTEP, 1.0), "solimp": (0.9999, 0.9999, 0.001, 0.5, 2.0)}
+# A closed leg that has come apart closes by half in every substep; fast turns open it by up to 1 mm in one.
+_LOOP = {"solref": (-0.5 / SUBSTEP**2, -1 / SUBSTEP), "solimp": (0.9999, 0.9999, 0.001, 0.5, 2.0)}
 _BOX = mujoco.mjtGeom.mjGEOM_BOX
 
 
