@@ -1,5 +1,6 @@
 """Robot cards: every name that a variation can use, where the part is."""
 
+import functools
 import importlib.util
 import re
 
@@ -12,6 +13,7 @@ from polygait.report.pictures.cards import robot_card, save_card
 PLATE = re.compile(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" rx="6"')
 
 
+@functools.cache
 def card(name):
     return robot_card(robot_task(name), "rays")
 

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygait.report.web.html import Html, command, joined, script_data, table, tag
@@ -18,6 +18,7 @@ def test_attributes():
     assert found == '<div class="a" aria-label="b" hidden tabindex="0"></div>'
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )
