@@ -90,5 +90,7 @@ def works(platform: str) -> bool:
 def drawn_by(name: str) -> str:
     """How a picture was made, in words."""
     if name == "rays":
-        return "drawn with rays, for neither EGL nor OSMesa works here"
+        return "drawn with rays" + (
+            ", for neither EGL nor OSMesa works here" if best_renderer() == "rays" else ""
+        )
     return f"drawn by {({'egl': 'EGL', 'osmesa': 'OSMesa'})[name]}"

@@ -91,7 +91,11 @@ def _summary(study: Study, results: Results, gaps: Sequence[Gap]) -> Html:
     members = study.training.get("members")
     steps = study.training.get("steps")
     numbers = [
-        ("populations", f"{results.done} of {results.jobs}", f"{len(study.seeds)} seeds"),
+        (
+            "populations",
+            f"{results.done} of {results.jobs}",
+            f"{len(study.seeds)} seed{'s' if len(study.seeds) > 1 else ''}",
+        ),
         ("methods", str(len(study.methods)), ", ".join(map(method_title, study.methods))),
         ("robots", str(len(study.tasks)), ", ".join(study.tasks)),
     ]
