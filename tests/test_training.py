@@ -100,6 +100,7 @@ def together(tmp_path_factory):
     return trained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", COMPARED)
 def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_path):
     method, _, name = path.partition(".")

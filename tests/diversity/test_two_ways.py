@@ -47,6 +47,7 @@ def ways(quick_compilation):
     return Ways(*np.array(found).T)
 
 
+@pytest.mark.slow
 def test_second_members_go_the_other_way_or_follow_chance(ways):
     for actions in ways:
         assert (np.abs(np.abs(actions) - PEAK) < 0.25).all(), ways  # all of them do the task

@@ -126,6 +126,7 @@ def unchanged(quick_compilation):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [field.name for field in fields(PPOConfig)])
 def test_every_option_changes_the_result(name, unchanged):
     learn_std = name in WITH_LEARNED_STD

@@ -89,6 +89,7 @@ def test_a_damaged_run_still_has_a_page(run):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_charts_for_papers(run, tmp_path):
     keep_damage(run)
     report = write_report(run, config=ReportConfig(pictures=False, figures=str(tmp_path / "figures")))
