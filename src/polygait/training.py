@@ -235,13 +235,8 @@ def _save(cohort: Cohort, state: LoopState) -> None:
 
 def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopState:
     cohort.run.truncate_metrics(checkpoint.metadata["metrics"])
-    cohort.task.restore(_section(checkpoint, "task."))
-    return unflatten_tree(like, _section(checkpoint, "state"))
-
-
-def _section(checkpoint: Checkpoint, prefix: str) -> dict[str, np.ndarray]:
-    tensors = checkpoint.tensors.items()
-    return {name.removeprefix(prefix): array for name, array in tensors if name.startswith(prefix)}
+    cohort.task.restore(checkpoint.section("task."))
+    return unflatten_tree(like, checkpoint.section("state"))
 
 
 def _write_members(cohort: Cohort, state: LoopState) -> None:

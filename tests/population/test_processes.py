@@ -117,6 +117,7 @@ def test_the_lock_is_free_after_a_kill(run, start):
     holder.wait()
     with run.writing():
         run.update_manifest({"complete": True})
+    assert RunFolder.open(run.path).complete
 
 
 def test_children_do_not_keep_the_lock(run, start):

@@ -210,13 +210,6 @@ LINES = {"dir": 80, "multi": 40}
 
 
 @pytest.fixture(scope="module")
-def terminal():
-    opened = small.Terminal()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
 def left_alone(terminal, tmp_path_factory):
     """A study's file, and its results when nothing disturbed it."""
     folder = tmp_path_factory.mktemp("alone")

@@ -24,13 +24,6 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 @pytest.fixture(scope="module")
-def terminal():
-    opened = small.Terminal()
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
 def left_alone(terminal, tmp_path_factory):
     """A study's file, and what the local engine makes of it."""
     folder = tmp_path_factory.mktemp("alone")

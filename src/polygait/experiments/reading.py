@@ -263,14 +263,9 @@ def _restore(laboratory: Laboratory, like: LoopState, checkpoint: Checkpoint) ->
     for skipped in checkpoint.skipped:
         warnings.warn(f"Passed over a damaged checkpoint: {skipped}", stacklevel=4)
     laboratory.run.truncate_metrics(checkpoint.metadata["metrics"])
-    laboratory.task.restore(_section(checkpoint, "task."))
-    laboratory.agent.replay.restore(_section(checkpoint, "replay."))
-    return unflatten_tree(like, _section(checkpoint, "state"))
-
-
-def _section(checkpoint: Checkpoint, prefix: str) -> dict[str, np.ndarray]:
-    tensors = checkpoint.tensors.items()
-    return {name.removeprefix(prefix): array for name, array in tensors if name.startswith(prefix)}
+    laboratory.task.restore(checkpoint.section("task."))
+    laboratory.agent.replay.restore(checkpoint.section("replay."))
+    return unflatten_tree(like, checkpoint.section("state"))
 
 
 def _progress(config: MotivationConfig, record: dict[str, Any], rate: float) -> Progress:

@@ -27,6 +27,11 @@ class Checkpoint:
     metadata: dict[str, Any]
     skipped: tuple[str, ...] = ()
 
+    def section(self, prefix: str) -> dict[str, np.ndarray]:
+        """The tensors whose names begin alike, under the rest of their names."""
+        tensors = self.tensors.items()
+        return {name.removeprefix(prefix): array for name, array in tensors if name.startswith(prefix)}
+
 
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Add a checkpoint, then drop all but it and the one before.
