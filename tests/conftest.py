@@ -8,8 +8,9 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs from test to test, process to process and run to run; it changes no bit."""
+    cache = getattr(config, "cache", None)  # absent where the plugin is switched off
     settings = {
-        "jax_compilation_cache_dir": str(config.cache.mkdir("compiled")) if config.cache else None,
+        "jax_compilation_cache_dir": str(cache.mkdir("compiled")) if cache else None,
         "jax_persistent_cache_min_compile_time_secs": 0,
     }
     for name, value in settings.items():

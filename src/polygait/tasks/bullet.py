@@ -9,7 +9,7 @@ import dataclasses
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,28 +17,18 @@ import numpy as np
 
 from polygait.errors import UserError, unknown_name
 from polygait.tasks import minitaur_rules as rules
+from polygait.tasks.batched import BatchedTask
 from polygait.tasks.bullet_models import BulletModels, bullet_anatomy, check_fields
 from polygait.tasks.bullet_physics import Readings
 from polygait.tasks.bullet_worker import BulletRobots
-from polygait.tasks.faults import Faults
 from polygait.tasks.minitaur_motor import SUBSTEP, SUBSTEPS, motor_targets
-from polygait.tasks.randomness import CounterRandom
-from polygait.tasks.schedule import of_kind, row_ids, schedule, variations_per_row
+from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import (
-    EnvIds,
-    Step,
-    Variations,
-    check_count,
-    check_limit,
-    check_snapshot,
-    checked_actions,
-    checked_seeds,
-)
+from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
 from polygait.tasks.world import World
-from polygait.variations import ModelChange
+from polygait.variations import Effect, ModelChange
 
-_SENSORS, _MODEL = 1, 2**32  # what random numbers are for, as in MujocoTask
+_MODEL = 2**32  # what random numbers are for, as in MujocoTask
 
 
 @dataclass(frozen=True)
@@ -68,16 +58,15 @@ def make_bullet_minitaur(
     return BulletMinitaurTask(num_envs, seed, variation, num_threads, BulletOptions(**options))
 
 
-class BulletMinitaurTask:
+class BulletMinitaurTask(BatchedTask):
     """The Task of Minitaur in PyBullet."""
 
     name = "minitaur-bullet"
     layout = rules.LAYOUT
-    observation_size = rules.LAYOUT.size
-    action_size = len(rules.ACTIONS)
     feet = tuple(rules.FEET)
     time_step = SUBSTEPS * SUBSTEP
     default_filter = StateFilter.remove(rules.LAYOUT, rules.REMOVED)
+    conditions = dict(rules.CONDITIONS)
 
     def __init__(
         self,
@@ -93,73 +82,16 @@ class BulletMinitaurTask:
         check_count("num_threads", processes)
         check_limit(options.max_episode_steps)
         _check_pybullet()
-        self.num_envs = num_envs
         self.options = options
         self.max_episode_steps = options.max_episode_steps
         self._robots = BulletRobots(num_envs, processes, options.stock_order)
         links, nominal = self._robots.names_and_figures()
         self.anatomy = bullet_anatomy(links)
+        super().__init__(num_envs, seed, rules.LAYOUT.size, self.anatomy)
         self._models = BulletModels(nominal, num_envs)
         self._world = World(self._models)
-
-        self._random = CounterRandom()
-        self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
-        self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
-        self._episode = np.zeros(num_envs, dtype=np.int64)
-        self._untouched = np.ones(num_envs, dtype=bool)
-        self._step_count = np.zeros(num_envs, dtype=np.int64)
         self._progress = np.zeros(num_envs)
-        self._observation = np.zeros((num_envs, self.observation_size))
-        self._awake = np.ones(num_envs, dtype=bool)
-        self.diverged = np.zeros(num_envs, dtype=bool)
-        self.num_diverged = 0
-        self._faults = Faults(num_envs, self.action_size, self.observation_size)
-        self.variations = variations_per_row(None, self.conditions, num_envs)
-        self.set_variation(variation)
-        self.reset()
-        self._untouched[:] = True
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        """The named conditions of this robot."""
-        return dict(rules.CONDITIONS)
-
-    def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
-        """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
-        rows = row_ids(env_ids, self.num_envs)
-        variations = list(self.variations)
-        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
-            variations[row] = one
-        effects = schedule(variations, self.anatomy)
-        check_fields([one.effect for one in of_kind(effects, ModelChange)])
-        self._world.install(effects, self._step_count, rows)
-        self._faults.install(effects, rows)
-        self.variations = variations
-        self._send_models()
-
-    def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
-        rows = row_ids(env_ids, self.num_envs)
-        if seeds is not None:
-            self._keys[rows, 0], self._keys[rows, 1] = checked_seeds(seeds, len(rows), bits=64), 0
-            self._episode[rows], self._untouched[rows] = 0, True
-        if rows.size:
-            self._episode[rows] += ~self._untouched[rows]
-            self._untouched[rows] = False
-            self._step_count[rows] = 0
-            self._awake[rows] = True
-            self._draw_models(rows)
-            readings = self._robots.reset(rows)
-            self._faults.forget(rows)
-            self._observation[rows] = _observe(readings)[rows]
-            self._spoil_observation(self._observation, rows)
-            self._progress[rows] = 0.0  # the original counts from where the robot was put down
-            self.diverged[rows] = False
-        return self._observation.copy()
-
-    def rest(self, env_ids: EnvIds) -> None:
-        """Leave environments out until their next reset: they stay as they are and earn nothing."""
-        self._awake[row_ids(env_ids, self.num_envs)] = False
+        self._open(variation)
 
     def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
@@ -168,29 +100,18 @@ class BulletMinitaurTask:
             self._world.refresh(self._step_count)
             self._send_models()
         arriving = self._faults.on_actions(actions, self._step_count)
-        awake = np.flatnonzero(self._awake)
+        awake = np.flatnonzero(~self._resting)
         readings = self._robots.step(awake, motor_targets(arriving)[awake])
-        self._step_count += 1
-        self._untouched[:] = False
+        self._count_step()
 
-        before, self._observation = self._observation, _observe(readings)
+        observation = _observe(readings)
         x, height = readings.position[:, 0], readings.position[:, 2]
-        good = np.isfinite(self._observation).all(axis=1) & np.isfinite(readings.position).all(axis=1)
-        failed = self._awake & ~good
-        reward = rules.reward(x - self._progress, self._observation)
-        terminated = ~rules.upright(height, readings.orientation[:, 0], readings.orientation[:, 1])
-        self._progress = np.where(failed, 0.0, x)
-        self._spoil_observation(self._observation, np.arange(self.num_envs))
-        resting = ~self._awake
-        self._observation[resting] = before[resting]
-        reward[resting], terminated[resting] = 0.0, False
-        self.diverged = failed
-        if failed.any():
-            self.num_diverged += int(failed.sum())
-            reward[failed], terminated[failed] = 0.0, True
-            self._observation[failed] = before[failed]
-        truncated = self._step_count >= self.max_episode_steps
-        return Step(self._observation.copy(), reward, terminated, truncated)
+        broken = ~np.isfinite(np.concatenate([observation, readings.position], axis=1).sum(axis=1))
+        reward = rules.reward(x - self._progress, observation)
+        upright = rules.upright(height, readings.orientation[:, 0], readings.orientation[:, 1])
+        step = self._record(observation, reward, ~upright, broken)
+        self._progress = np.where(self.diverged, 0.0, x)
+        return step
 
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
@@ -214,16 +135,11 @@ class BulletMinitaurTask:
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of a task made with the same arguments."""
         check_snapshot(snapshot, {"sizes": self._episode, **self._memory()})
-        self._awake[:] = True
-        self._keys[:] = snapshot["keys"]
-        self._episode[:] = snapshot["episode"]
-        self._untouched[:] = snapshot["untouched"]
-        self._step_count[:] = snapshot["step_count"]
+        self._restore_records(snapshot)
         self._progress = np.array(snapshot["progress"])
         self._observation = np.array(snapshot["observation"])
-        self.num_diverged = int(snapshot["num_diverged"])
         self._faults.restore(snapshot)
-        self._draw_models(np.arange(self.num_envs))
+        self._draw_models(self._all_rows)
         ends = np.cumsum(snapshot["sizes"])
         saved = np.split(np.asarray(snapshot["physics"], dtype=np.uint8), ends[:-1])
         self._robots.restore([one.tobytes() for one in saved], np.asarray(snapshot["memory"]))
@@ -231,21 +147,28 @@ class BulletMinitaurTask:
     def _memory(self) -> dict[str, np.ndarray]:
         """All that a snapshot holds beside the physics."""
         return {
-            "keys": self._keys.copy(),
-            "episode": self._episode.copy(),
-            "untouched": self._untouched.copy(),
-            "step_count": self._step_count.copy(),
             "progress": self._progress.copy(),
             "observation": self._observation.copy(),
-            "num_diverged": np.array(self.num_diverged),
+            **self._records(),
             **self._faults.snapshot(),
         }
+
+    def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
+        check_fields([one.effect for one in of_kind(effects, ModelChange)])
+        self._world.install(effects, self._step_count, rows)
+        self._send_models()
+
+    def _start(self, rows: np.ndarray) -> None:
+        self._draw_models(rows)
+        readings = self._robots.reset(rows)
+        self._progress[rows] = 0.0  # the original counts from where the robot was put down
+        self._show(rows, _observe(readings)[rows])
 
     def _draw_models(self, rows: np.ndarray) -> None:
         """The robots of the rows' episodes: a function of their seeds, so no snapshot holds them."""
         if self.options.randomize:
             for row in rows.tolist():
-                build = rules.draw_build(self._random.at(self._keys[row], int(self._episode[row]), _MODEL, 0))
+                build = rules.draw_build(self._episode_generator(row, _MODEL))
                 self._world.draw(row, self._models.built(build, self.anatomy))
         self._world.refresh(self._step_count, drawn=rows)
         self._send_models()
@@ -254,16 +177,6 @@ class BulletMinitaurTask:
         changed = self._models.changed()
         if changed.size:
             self._robots.apply(changed, self._models.figures(changed))
-
-    def _spoil_observation(self, observation: np.ndarray, rows: np.ndarray) -> None:
-        self._faults.on_observation(
-            observation,
-            self._step_count,
-            rows,
-            lambda row, place: self._random.at(
-                self._keys[row], int(self._episode[row]), _SENSORS + place, int(self._step_count[row])
-            ),
-        )
 
 
 def _observe(readings: Readings) -> np.ndarray:

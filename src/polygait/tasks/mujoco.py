@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from polygait.errors import UserError
-from polygait.tasks.faults import Faults
-from polygait.tasks.randomness import CounterRandom
+from polygait.tasks.batched import BatchedTask
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
-from polygait.tasks.schedule import row_ids, schedule, variations_per_row
+from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import (
-    EnvIds,
-    Step,
-    Variations,
-    check_count,
-    check_snapshot,
-    checked_actions,
-    checked_seeds,
-)
+from polygait.tasks.task import EnvIds, Step, Variations, check_count, check_snapshot, checked_actions
 from polygait.tasks.world import World
+from polygait.variations import Effect
 
 _LOGGER = logging.getLogger(__name__)
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
 _BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
-_RESET, _SENSORS, _MODEL = 0, 1, 2**32  # what random numbers are for; every faulty sensor has its own
+_RESET, _MODEL = 0, 2**32  # what random numbers are for, beside sensors
 
 
 def _divert_warnings() -> None:
@@ -48,7 +40,7 @@ def _divert_warnings() -> None:
         mujoco.set_mju_user_warning(receive)
 
 
-class MujocoTask:
+class MujocoTask(BatchedTask):
     """The Task of a robot simulated by MuJoCo."""
 
     def __init__(
@@ -63,20 +55,18 @@ class MujocoTask:
         threads = min(os.cpu_count() or 1, num_envs) if num_threads is None else num_threads
         check_count("num_threads", threads)
         _divert_warnings()
-        self.robot = robot
-        self.name = robot.name
-        self.num_envs = num_envs
-        self.layout = robot.layout
-        self.observation_size = robot.layout.size
-        self.max_episode_steps = robot.max_episode_steps
-        self.feet = tuple(robot.feet)
-        self.default_filter = StateFilter.remove(robot.layout, robot.removed)
-
         spec = robot.spec()
         add_sensors(spec, robot)
         self.model = spec.compile()
         self.anatomy = anatomy(self.model, robot)
-        self.action_size = len(self.anatomy.actions)
+        super().__init__(num_envs, seed, robot.layout.size, self.anatomy)
+        self.robot = robot
+        self.name = robot.name
+        self.layout = robot.layout
+        self.max_episode_steps = robot.max_episode_steps
+        self.feet = tuple(robot.feet)
+        self.default_filter = StateFilter.remove(robot.layout, robot.removed)
+        self.conditions = dict(robot.conditions)
         self.time_step = self.model.opt.timestep * robot.frame_skip
         self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
         self._blank = self.physics.batch.state[0].copy()
@@ -84,67 +74,10 @@ class MujocoTask:
         self._disabled = self.physics.batch.expand("opt.disableflags")
         self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
 
-        self._random = CounterRandom()
-        self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
-        self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
-        self._episode = np.zeros(num_envs, dtype=np.int64)
-        self._untouched = np.ones(num_envs, dtype=bool)
-        self._step_count = np.zeros(num_envs, dtype=np.int64)
         self._progress = np.zeros(num_envs)
-        self._observation = np.zeros((num_envs, self.observation_size))
-        self._all_rows = np.arange(num_envs)
-        self._awake: np.ndarray | None = None
         self._foot_starts = np.cumsum([0, *map(len, foot_geoms(robot))])
-        self.diverged = np.zeros(num_envs, dtype=bool)
-        self.num_diverged = 0
-
         self._world = World(self.physics.batch)
-        self._faults = Faults(num_envs, self.action_size, self.observation_size)
-        self.variations = variations_per_row(None, self.conditions, num_envs)
-        self.set_variation(variation)
-        self.reset()
-        self._untouched[:] = True
-
-    @property
-    def conditions(self) -> dict[str, str]:
-        """The named conditions of this robot."""
-        return dict(self.robot.conditions)
-
-    def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
-        """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
-        rows = row_ids(env_ids, self.num_envs)
-        variations = list(self.variations)
-        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
-            variations[row] = one
-        effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
-        self._world.install(effects, self._step_count, rows)
-        self._faults.install(effects, rows)
-        self.variations = variations
-
-    def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
-        rows = row_ids(env_ids, self.num_envs)
-        if seeds is not None:
-            self._keys[rows, 0], self._keys[rows, 1] = checked_seeds(seeds, len(rows), bits=64), 0
-            self._episode[rows], self._untouched[rows] = 0, True
-        if rows.size:
-            self._episode[rows] += ~self._untouched[rows]
-            self._step_count[rows] = 0
-            self._draw_models(rows)
-            states = [
-                self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()
-            ]
-            self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
-            self._settle(np.sort(rows))
-            self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))
-            self._untouched[rows] = False
-        return self._observation.copy()
-
-    def rest(self, env_ids: EnvIds) -> None:
-        """Leave environments out until their next reset: they stay as they are and earn nothing."""
-        rows = row_ids(env_ids, self.num_envs)
-        if rows.size:
-            self._awake = np.setdiff1d(self._all_rows if self._awake is None else self._awake, rows)
+        self._open(variation)
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
         """Begin episodes at given states, one row of positions and velocities per environment."""
@@ -155,6 +88,7 @@ class MujocoTask:
                     f"Expected {name} of shape ({len(rows)}, {size}), one finite row per environment, "
                     f"got shape {np.shape(values)}{'' if np.isfinite(values).all() else ' with NaN or inf'}."
                 )
+        self._rewind(rows)
         self._place(rows, np.asarray(qpos), np.asarray(qvel))
         self._begin(rows, None if self.robot.fields else {})
         return self._observation.copy()
@@ -166,32 +100,18 @@ class MujocoTask:
             self._world.refresh(self._step_count)
         arriving = self._faults.on_actions(actions, self._step_count)
         failed = self._advance(arriving)
-        self._step_count += 1
-        self._untouched[:] = False
+        self._count_step()
 
         progress = np.array(self.robot.progress(self.physics))
         velocity = (progress - self._progress) / self.time_step
-        self._progress = progress
         if self.robot.needs_contact_forces:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)
         healthy = self.robot.healthy(self.physics)
-        before, self._observation = self._observation, self.robot.observe(self.physics)
-        reward = self.robot.reward(Motion(velocity, arriving, healthy, self._observation))
-        self._spoil_observation(self._observation, self._all_rows)
-        terminated = ~healthy
-        if self._awake is not None:
-            resting = np.setdiff1d(self._all_rows, self._awake)
-            self._observation[resting] = before[resting]
-            reward[resting], terminated[resting], failed[resting] = 0.0, False, False
-        self.diverged = failed
-        if failed.any():
-            # Such a row earns nothing in this step, and shows its last good state.
-            self.num_diverged += int(failed.sum())
-            reward[failed], terminated[failed] = 0.0, True
-            self._observation[failed] = before[failed]
-            self._progress[failed] = 0.0
-        truncated = self._step_count >= self.max_episode_steps
-        return Step(self._observation.copy(), reward, terminated, truncated)
+        observation = self.robot.observe(self.physics)
+        reward = self.robot.reward(Motion(velocity, arriving, healthy, observation))
+        step = self._record(observation, reward, ~healthy, failed)
+        self._progress = np.where(self.diverged, 0.0, progress)
+        return step
 
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
@@ -203,37 +123,42 @@ class MujocoTask:
         """Everything a later restore() needs to go on bit for bit."""
         return {
             "physics": self.physics.batch.state.copy(),
-            "keys": self._keys.copy(),
-            "episode": self._episode.copy(),
-            "untouched": self._untouched.copy(),
-            "step_count": self._step_count.copy(),
             "progress": self._progress.copy(),
             "observation": self._observation.copy(),
-            "num_diverged": np.array(self.num_diverged),
+            **self._records(),
             **self._faults.snapshot(),
         }
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Go back to a snapshot of a task made with the same arguments."""
         check_snapshot(snapshot, self.snapshot())
-        self._awake = None
+        self._restore_records(snapshot)
         self.physics.batch.state[:] = snapshot["physics"]
-        self._keys[:] = snapshot["keys"]
-        self._episode[:] = snapshot["episode"]
-        self._untouched[:] = snapshot["untouched"]
-        self._step_count[:] = snapshot["step_count"]
         self._progress = np.array(snapshot["progress"])
         self._observation = np.array(snapshot["observation"])
-        self.num_diverged = int(snapshot["num_diverged"])
         self._faults.restore(snapshot)
         self._draw_models(self._all_rows)
         self._world.refresh(self._step_count)
 
+    def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
+        self._world.install(effects, self._step_count, rows)
+
+    def _start(self, rows: np.ndarray) -> None:
+        self._draw_models(rows)
+        states = [self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()]
+        self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
+        self._settle(np.sort(rows))
+        self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))
+
+    @property
+    def _awake(self) -> np.ndarray | None:
+        """The rows to simulate as the engine wants to be told: None is all."""
+        return np.flatnonzero(~self._resting) if self._resting.any() else None
+
     def _draw_models(self, rows: np.ndarray) -> None:
         """The models of the rows' episodes: a function of their seeds, so no snapshot holds them."""
         for row in rows.tolist():
-            generator = self._random.at(self._keys[row], int(self._episode[row]), _MODEL, 0)
-            drawn = self.robot.draw_model(self.model, generator)
+            drawn = self.robot.draw_model(self.model, self._episode_generator(row, _MODEL))
             if not drawn:
                 return
             self._world.draw(row, drawn)
@@ -242,14 +167,10 @@ class MujocoTask:
     def _place(self, rows: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Put some rows into given states; what follows depends on nothing before."""
         batch = self.physics.batch
-        if self._awake is not None:
-            awake = np.union1d(self._awake, rows)
-            self._awake = None if len(awake) == self.num_envs else awake
         batch.state[rows] = self._blank
         batch.warning[rows] = 0
         self.physics.qpos[rows] = qpos
         self.physics.qvel[rows] = qvel
-        self._step_count[rows] = 0
         if self._world.changes_during_episodes:
             self._world.refresh(self._step_count)
 
@@ -268,16 +189,13 @@ class MujocoTask:
 
     def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
         """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
-        self._faults.forget(rows)
         if fields is None:
             self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
         new = self.physics.at(rows)
         if fields is not None:
             new = new._replace(derived=fields)
         self._progress[rows] = self.robot.progress(new)
-        self._observation[rows] = self.robot.observe(new)
-        self._spoil_observation(self._observation, rows)
-        self.diverged[rows] = False
+        self._show(rows, self.robot.observe(new))
 
     def _advance(self, actions: np.ndarray) -> np.ndarray:
         """Step the physics; which rows broke down.
@@ -291,7 +209,8 @@ class MujocoTask:
             self.physics.ctrl[:] = actions
             self._simulate(failed, self.robot.frame_skip)
         else:
-            rows = slice(None) if self._awake is None else self._awake
+            awake = self._awake
+            rows = slice(None) if awake is None else awake
             commands = motors.commands(actions)[rows]
             for _ in range(self.robot.frame_skip):
                 motors.drive(self.physics, rows, commands)
@@ -314,12 +233,3 @@ class MujocoTask:
         self._disabled[:] &= ~_NO_SENSORS
         self.physics.batch.forward(rows, stage=stage.value)
         self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
-
-    def _spoil_observation(self, observation: np.ndarray, rows: np.ndarray) -> None:
-        self._faults.on_observation(
-            observation, self._step_count, rows, lambda row, place: self._generator(row, _SENSORS + place)
-        )
-
-    def _generator(self, row: int, purpose: int) -> np.random.Generator:
-        """A row's own random numbers for one purpose, at this step of this episode."""
-        return self._random.at(self._keys[row], int(self._episode[row]), purpose, int(self._step_count[row]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -53,7 +53,7 @@ def of_kind(effects: list[Scheduled[Effect]], kind: type[Kind]) -> list[Schedule
     return chosen
 
 
-def variations_per_row(given: Variations, conditions: dict[str, str], count: int) -> list[Variation]:
+def variations_per_row(given: Variations, conditions: Mapping[str, str], count: int) -> list[Variation]:
     """One variation per environment from one for all, or from a list of as many."""
     if given is None or isinstance(given, (str, Variation)) or not isinstance(given, Sequence):
         return [parse_variation(given, conditions)] * count

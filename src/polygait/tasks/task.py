@@ -119,13 +119,13 @@ def check_limit(limit: object) -> None:
         raise UserError(f"max_episode_steps must be a whole number above 0, got {limit!r}.")
 
 
-def checked_seeds(seeds: Sequence[int] | np.ndarray, count: int, bits: int) -> list[int]:
-    """One whole number per environment, within so many bits."""
+def checked_seeds(seeds: Sequence[int] | np.ndarray, count: int) -> list[int]:
+    """One whole number per environment, within 64 bits."""
     if len(seeds) != count or not all(float(one).is_integer() for one in seeds):
         raise UserError(
             f"Expected {count} whole numbers as seeds, one per environment, got {len(seeds)}: {seeds}."
         )
-    return [int(one) % 2**bits for one in seeds]
+    return [int(one) % 2**64 for one in seeds]
 
 
 def check_snapshot(snapshot: Mapping[str, np.ndarray], like: Mapping[str, np.ndarray]) -> None:

@@ -1,0 +1,148 @@
+"""What is alike in every simulator's Task: seeds, episodes, resting rows, faults, how a step is recorded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from polygait.tasks.faults import Faults
+from polygait.tasks.randomness import CounterRandom
+from polygait.tasks.schedule import Scheduled, row_ids, schedule, variations_per_row
+from polygait.tasks.task import EnvIds, Step, Variations, checked_seeds
+from polygait.variations import Anatomy, Effect
+
+_SENSORS = 1  # what random numbers are for; every faulty sensor has its own, and a simulator has 0 and 2³² up
+
+
+class BatchedTask(ABC):
+    """The bookkeeping of a Task's rows; a subclass brings the physics.
+
+    A subclass calls `_open` when its physics is ready, and `_record` at the end of each step.
+    """
+
+    conditions: Mapping[str, str]
+    max_episode_steps: int
+
+    def __init__(self, num_envs: int, seed: int, observation_size: int, anatomy: Anatomy) -> None:
+        self.num_envs = num_envs
+        self.observation_size = observation_size
+        self.action_size = len(anatomy.actions)
+        self.diverged = np.zeros(num_envs, dtype=bool)
+        self.num_diverged = 0
+        self.variations = variations_per_row(None, {}, num_envs)
+        self._anatomy = anatomy
+        self._faults = Faults(num_envs, self.action_size, observation_size)
+        self._random = CounterRandom()
+        self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
+        self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
+        self._episode = np.zeros(num_envs, dtype=np.int64)
+        self._untouched = np.ones(num_envs, dtype=bool)
+        self._step_count = np.zeros(num_envs, dtype=np.int64)
+        self._observation = np.zeros((num_envs, observation_size))
+        self._all_rows = np.arange(num_envs)
+        self._resting = np.zeros(num_envs, dtype=bool)
+
+    @abstractmethod
+    def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
+        """Change the physics of some rows, or refuse before anything has changed."""
+
+    @abstractmethod
+    def _start(self, rows: np.ndarray) -> None:
+        """Bring some rows to the beginning of their current episodes; ends with `_show`."""
+
+    def set_variation(self, variation: Variations, env_ids: EnvIds = None) -> None:
+        """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
+        rows = row_ids(env_ids, self.num_envs)
+        variations = list(self.variations)
+        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
+            variations[row] = one
+        effects = schedule(variations, self._anatomy)  # every name is checked before anything changes
+        self._install(effects, rows)
+        self._faults.install(effects, rows)
+        self.variations = variations
+
+    def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
+        rows = row_ids(env_ids, self.num_envs)
+        if seeds is not None:
+            self._keys[rows, 0], self._keys[rows, 1] = checked_seeds(seeds, len(rows)), 0
+            self._episode[rows], self._untouched[rows] = 0, True
+        if rows.size:
+            self._episode[rows] += ~self._untouched[rows]
+            self._untouched[rows] = False
+            self._rewind(rows)
+            self._start(rows)
+        return self._observation.copy()
+
+    def rest(self, env_ids: EnvIds) -> None:
+        """Leave environments out until their next reset: they stay as they are and earn nothing."""
+        self._resting[row_ids(env_ids, self.num_envs)] = True
+
+    def _open(self, variation: Variations) -> None:
+        """Stand at the start of the first episodes; the first reset begins the same ones."""
+        self.set_variation(variation)
+        self.reset()
+        self._untouched[:] = True
+
+    def _rewind(self, rows: np.ndarray) -> None:
+        """Count some rows' episodes from their first step."""
+        self._step_count[rows] = 0
+        self._resting[rows] = False
+        self.diverged[rows] = False
+
+    def _show(self, rows: np.ndarray, observation: np.ndarray) -> None:
+        """The first observation of some rows' episodes."""
+        self._faults.forget(rows)
+        self._observation[rows] = observation
+        self._spoil(self._observation, rows)
+
+    def _count_step(self) -> None:
+        self._step_count += ~self._resting
+        self._untouched[:] = False
+
+    def _record(
+        self, observation: np.ndarray, reward: np.ndarray, terminated: np.ndarray, broken: np.ndarray
+    ) -> Step:
+        """What a step gave. A row whose physics broke down ends with its last good observation."""
+        before, self._observation = self._observation, observation
+        self._spoil(observation, self._all_rows)
+        self.diverged = broken & ~self._resting
+        self.num_diverged += int(self.diverged.sum())
+        unmoved = self._resting | self.diverged
+        if unmoved.any():
+            observation[unmoved], reward[unmoved] = before[unmoved], 0.0
+            terminated[unmoved] = self.diverged[unmoved]
+        return Step(observation.copy(), reward, terminated, self._step_count >= self.max_episode_steps)
+
+    def _records(self) -> dict[str, np.ndarray]:
+        """What a snapshot holds of the rows' episodes."""
+        return {
+            "keys": self._keys.copy(),
+            "episode": self._episode.copy(),
+            "untouched": self._untouched.copy(),
+            "step_count": self._step_count.copy(),
+            "num_diverged": np.array(self.num_diverged),
+        }
+
+    def _restore_records(self, snapshot: Mapping[str, np.ndarray]) -> None:
+        self._rewind(self._all_rows)
+        self._keys[:] = snapshot["keys"]
+        self._episode[:] = snapshot["episode"]
+        self._untouched[:] = snapshot["untouched"]
+        self._step_count[:] = snapshot["step_count"]
+        self.num_diverged = int(snapshot["num_diverged"])
+
+    def _generator(self, row: int, purpose: int) -> np.random.Generator:
+        """A row's own random numbers for one purpose, at this step of this episode."""
+        return self._random.at(self._keys[row], int(self._episode[row]), purpose, int(self._step_count[row]))
+
+    def _episode_generator(self, row: int, purpose: int) -> np.random.Generator:
+        """A row's own random numbers for one purpose, the same in the whole episode."""
+        return self._random.at(self._keys[row], int(self._episode[row]), purpose, 0)
+
+    def _spoil(self, observation: np.ndarray, rows: np.ndarray) -> None:
+        self._faults.on_observation(
+            observation, self._step_count, rows, lambda row, place: self._generator(row, _SENSORS + place)
+        )
