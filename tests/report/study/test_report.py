@@ -1,7 +1,9 @@
 """A study's report: its files and its page, with whatever there is."""
 
+import json
 import re
 
+import polars as pl
 import pytest
 from tests.report.run.test_page import own_text
 from tests.report.study.made_up import made_up
@@ -10,7 +12,8 @@ from tests.study import small
 from polygait import cli
 from polygait.errors import UserError
 from polygait.population.strict_json import canonical, to_plain
-from polygait.report.study.page import write_study_page
+from polygait.report.study.contents import study_figures, study_sources
+from polygait.report.study.page import study_page, write_study_page
 from polygait.report.study.report import write_report
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
@@ -28,6 +31,21 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     assert not report.figures and all(file.exists() for file in report.files)
     html = own_text(tmp_path / "report" / "report.html")
     assert "There are no figures" in html and "1 of 2 populations are not there" in html
+
+
+def test_two_methods_of_one_seed_have_figures_without_intervals(tmp_path):
+    study = read_study(small.write(tmp_path))
+    ours, other = made_up("dir"), made_up("multi")
+    both = {
+        name: pl.concat([getattr(ours, name), getattr(other, name)])
+        for name in ("returns", "held_out", "diversity", "curves", "contacts")
+    }
+    results = ours._replace(**both)
+    figures = study_figures(results, study_sources(results))
+    assert "nan" in repr(figures["improvement"].to_dict()).lower()
+    html = study_page(study, results, [], figures)
+    specs = json.loads(re.findall(r'id="charts"[^>]*>(.*?)</script>', html)[0])
+    assert '"low":null' in json.dumps(specs["improvement"], separators=(",", ":"))
 
 
 def finished(tmp_path, name="small", **wishes):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class Charts:
 
     def add(self, name: str, chart: Any, caption: str | Html = "", role: str | None = None) -> Html:
         """Keep a chart for the browser; the place where it will stand."""
-        spec = chart.to_dict()
+        spec = _without_nan(chart.to_dict())
         for foreign in ("config", "$schema"):
             spec.pop(foreign, None)
         together = any(kind in spec for kind in _TOGETHER)
@@ -98,6 +99,15 @@ def page(title: str, subtitle: str, sections: Sequence[Section], charts: Charts,
             "</body></html>",
         ]
     )
+
+
+def _without_nan(value: Any) -> Any:
+    """A chart may lack numbers, such as the interval of a single seed; JSON has null for them."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _text(name: str) -> str:
