@@ -38,6 +38,16 @@ def test_verbs_answer(arguments):
     assert done.stdout.strip()
 
 
+def test_a_reader_who_has_enough_is_no_error():
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "polygait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert begun.stdout is not None
+    begun.stdout.close()
+    assert begun.communicate()[1] == ""
+    assert begun.returncode == 1
+
+
 def test_one_task_is_described_in_names():
     shown = polygait("tasks", "ant").stdout
     for word in ("leg_1.position", "contact.forces", "78", "broken-ankle", "hip_4", "left_ankle", "removed"):

@@ -12,13 +12,13 @@ import pytest
 from tests import tiny
 from tests.study import small
 
-from polygait import study_verbs
 from polygait.errors import UserError
 from polygait.study import engines, worker
 from polygait.study.engines import Ended, Engine, LocalEngine, run_jobs, why
 from polygait.study.grid import Measures, read_study
 from polygait.study.jobs import JobFolder
 from polygait.study.status import job_status
+from polygait.verbs import studies
 
 DONE, MISTAKE, BUSY, STOPPED, KILLED = 0, 2, 75, 130, -9
 
@@ -169,7 +169,7 @@ def test_why_a_worker_ended(code, told, tmp_path):
 
 def test_hints_repeat_what_was_given():
     given = {"out": "my runs", "engine": "ray", "jobs": None, "shared": True, "cpus_per_job": 2}
-    told = study_verbs._command("run", "a b.toml", **given)
+    told = studies._command("run", "a b.toml", **given)
     assert told == "polygait study run 'a b.toml' --out 'my runs' --engine ray --shared --cpus-per-job 2"
 
 

@@ -6,19 +6,19 @@ import pytest
 import tyro
 
 import polygait as pg
-from polygait import cli
 from polygait.presets import resolve
 from polygait.report.run.reproduce import train_command
+from polygait.verbs import training
 
 
 def read_back(command, monkeypatch):
     """The configuration that polygait would train after reading a command."""
     seen = []
     monkeypatch.setattr("polygait.runs.train", lambda config, out, report: seen.append((config, out)))
-    monkeypatch.setattr(cli, "_run", lambda path, work, tensorboard: work(None))
+    monkeypatch.setattr(training, "_run", lambda path, work, tensorboard: work(None))
     program, verb, *words = shlex.split(command)
     assert (program, verb) == ("polygait", "train")
-    tyro.cli(cli.train, args=words)
+    tyro.cli(training.train, args=words)
     ((config, out),) = seen
     return resolve(config), out
 

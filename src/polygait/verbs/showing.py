@@ -1,15 +1,43 @@
-"""The verbs that show what was found: films, pages, robot cards."""
+"""The verbs that show robots and what was found: tasks, render, report."""
 
 from __future__ import annotations
 
+import json as json_module
 from typing import Annotated
 
 import tyro.conf
 
-from polygait.console import print_report
+from polygait.console import print_report, print_task, print_tasks
 from polygait.errors import UserError
+from polygait.verbs.shared import RunPath
 
-RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
+
+
+def tasks(name: TaskName = "", /, *, json: bool = False, picture: str | None = None) -> None:
+    """The robots, or one robot's state parts, filter, conditions, joints and bodies.
+
+    Example: polygait tasks walker --picture walker.svg
+
+    Args:
+        name: The robot to describe; all are listed when left out.
+        json: Print for a program to read.
+        picture: Draw the robot with the names of its joints, bodies and feet into this .svg or .png instead.
+
+    """
+    if picture is not None:
+        _draw_robot(name, picture, json)
+        return
+    from polygait.tasks.describe import describe_task
+    from polygait.tasks.registry import task_names
+
+    described = [describe_task(one) for one in ([name] if name else task_names())]
+    if json:
+        print(json_module.dumps(described[0] if name else described, indent=2))
+    elif name:
+        print_task(described[0])
+    else:
+        print_tasks(described)
 
 
 def render(
@@ -108,7 +136,7 @@ def report(
     print_report(written)
 
 
-def draw_robot(name: str, picture: str, json: bool) -> None:
+def _draw_robot(name: str, picture: str, json: bool) -> None:
     """Write a robot's card."""
     from polygait.report.pictures.cards import save_card
 

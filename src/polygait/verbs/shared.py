@@ -1,0 +1,33 @@
+"""What several verbs need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import tyro.conf
+
+Outcome = TypeVar("Outcome")
+RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+
+
+def interruptible(path: str, work: Callable[[], Outcome]) -> Outcome:
+    """Long work; an interruption says how to go on."""
+    from polygait.progress import finish
+
+    try:
+        outcome = work()
+    except KeyboardInterrupt:
+        finish()
+        begun = (Path(path) / "manifest.json").exists()
+        word = (
+            f"Stopped and saved. Go on with: polygait resume {path}"
+            if begun
+            else "Stopped; nothing was begun."
+        )
+        print(word, file=sys.stderr)
+        sys.exit(130)
+    finish()
+    return outcome
