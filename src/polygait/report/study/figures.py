@@ -68,7 +68,7 @@ def sweep_figure(sources: Sequence[Source]) -> alt.ConcatChart | None:
             rows += _band_rows(best, scales, panel=panel, source=source.label, method=method)
     places = sorted({Place(*row["panel"].split(" ")) for row in rows}, key=paper_order)
     panels = [(f"{place.task} {place.condition}", str(place).replace(" - ", ", ")) for place in places]
-    return _panels(rows, panels, sources, ("scale", "return of the best member"), rule=1.0)
+    return _panels(rows, panels, sources, ("scale", "return of the best"), rule=1.0)
 
 
 def _band_rows(
