@@ -90,6 +90,7 @@ def test_the_result_is_kept_beside_the_population(population):
     ("wishes", "words"),
     [
         ({"episodes": 0}, "episodes must be at least 1"),
+        ({"seed": 2**32}, "seed must lie between 0"),
         ({"selector": "racing", "trials": 2}, "give at least 3"),
         ({"selector": "racing", "trials": 0}, "trials must be at least 1"),
         ({"selector": "racing", "episodes": 5}, "give trials instead"),

@@ -26,6 +26,7 @@ VARIATIONS = (
     "motor(leg_joint)",
     "sensor(leg.position):noise=0.1",
     "delay=2@3",
+    "broken-leg@7",
 )
 
 

@@ -12,6 +12,7 @@ from polygait import evaluation
 from polygait.adaptation import adapt
 from polygait.errors import UserError
 from polygait.evaluation import Plan, expected_best_of, percentile_performance
+from polygait.tasks.hopper import Hopper
 from tests import tiny
 
 
@@ -85,6 +86,18 @@ def test_a_damaged_file_of_results_is_made_anew(population):
     assert pg.evaluate(population, suite="nominal", episodes=2).equals(expected)
 
 
+def test_a_condition_that_now_means_something_else_is_measured_anew(population, monkeypatch):
+    counts = count_jobs(monkeypatch)
+    before = pg.evaluate(population, suite="damage", episodes=2)
+    monkeypatch.setitem(Hopper.conditions, "broken-foot", "broken(foot_joint)+gravity=2")
+    after = pg.evaluate(population, suite="damage", episodes=2)
+    assert counts == [16, 4]
+    changed = after.filter(condition="broken-foot")
+    assert changed["variation"].unique().to_list() == ["broken-foot"]
+    assert changed["world"].unique().to_list() == ["broken(foot_joint)+gravity=2.0"]
+    assert not changed.equals(before.filter(condition="broken-foot"))
+
+
 def test_a_plan_is_announced_first(population, monkeypatch):
     plans: list[Plan] = []
     pg.evaluate(population, announce=plans.append, suite="damage", episodes=2)
@@ -98,6 +111,7 @@ def test_a_plan_is_announced_first(population, monkeypatch):
     ("wishes", "words"),
     [
         ({"episodes": 0}, "episodes must be at least 1"),
+        ({"seed": -1}, "seed must lie between 0"),
         ({"suite": "damages"}, "Did you mean 'damage'"),
         ({"on": "walker"}, "other state parts"),
         ({"sweet": "paper"}, "sweet"),

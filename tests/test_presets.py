@@ -361,7 +361,7 @@ def test_every_problem_is_named_at_once():
         "'paper'",
         "members must be at least 1, got 0",
         "steps must be at least 1, got -5",
-        "seed must be at least 0, got -1",
+        "seed must lie between 0 and 4294967295, got -1",
         "alpha must be",
         "envs must be at least 1, got 0",
         "threads must be at least 1, got -2",

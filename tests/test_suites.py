@@ -87,3 +87,10 @@ def test_unknown_suites_and_missing_files_are_explained(tmp_path):
         suite_conditions(str(tmp_path / "none.toml"), "walker", {})
     with pytest.raises(UserError, match="no named condition"):
         suite_conditions("damage", "gym:HalfCheetah-v5", {})
+
+
+def test_another_robots_suite_is_all_it_has():
+    own = {"moon": "gravity=0.2", "late": "delay=2", "bent": "broken(foot)"}
+    kinds = {"paper": [*own], "dynamics": ["moon", "late"], "damage": ["bent"]}
+    for suite, names in kinds.items():
+        assert [one.name for one in suite_conditions(suite, "mine", own)] == ["nominal", *names]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polygait.config import from_wishes
+from polygait.config import check_seed, from_wishes, seed_problems
 from polygait.diversity.information import Information
 from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, world_of
@@ -84,6 +84,7 @@ def random_states(population: Population, count: int = STATES, seed: int = 0) ->
     One robot, one episode after another: so early states of an episode have the share they have there.
     """
     check_count("states", count)
+    check_seed(seed)
     task = population.make_task(1, seed=seed)
     chance = np.random.default_rng(seed)
     states = np.empty((count, task.observation_size))
@@ -194,7 +195,7 @@ class BehaviourConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        return [
+        return seed_problems(self.seed) + [
             f"{name} must be at least 1, got {value}."
             for name, value in vars(self).items()
             if name != "seed" and value is not None and value < 1

@@ -9,17 +9,20 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from polygait.config import check_seed
 from polygait.errors import UserError
 from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments
 from polygait.population.population import Population
+from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.registry import make_task
 from polygait.tasks.task import Step, Task, action_names
 
 MAX_ROWS = 512
 """Environments simulated at once; a row that ends an episode takes the next one that waits."""
 IDLE = -1
+_NOISE = 2**33  # what random numbers are for; tasks have their own
 
 
 class Job(NamedTuple):
@@ -130,6 +133,7 @@ def world_of(population: Population, on: str | None, threads: int | None) -> Cal
 
 def episode_seeds(seed: int, purpose: int, count: int) -> list[int]:
     """Seeds of episodes for one purpose; a longer list begins with the shorter one."""
+    check_seed(seed)
     return np.random.SeedSequence([seed, purpose]).generate_state(count, np.uint64).tolist()
 
 
@@ -210,7 +214,7 @@ class _Runner:
         observation = self._task.reset(busy, [job.seed for job in jobs])
         for row, job in zip(busy.tolist(), jobs, strict=True):
             if job.explore:
-                chance = np.random.Generator(np.random.Philox(key=[job.seed % 2**64, job.member]))
+                chance = CounterRandom().at(np.array([job.seed % 2**64, job.member], np.uint64), 0, _NOISE, 0)
                 self._noise[row] = chance.standard_normal(self._noise.shape[1:], dtype=np.float32)
             elif self._explores:
                 self._noise[row] = 0.0

@@ -22,18 +22,21 @@ from polygait.population.results import file_name, save_bytes
 from polygait.progress import Count, silent
 from polygait.suites import Condition, suite_conditions
 from polygait.tasks.task import Task
+from polygait.variations import parse_variation
 from polygait.versions import versions
 
 CHUNK_EPISODES = 2048
 """Episodes between two savings."""
 _PROBE_STEPS = 20
 _LARGEST_FILE = 2**30
-_KEY = ("member", "variation", "episodes", "seed", "weights", "made_with")
+_MAKERS = ("polygait", "mujoco", "gymnasium", "pybullet")
+_KEY = ("member", "world", "episodes", "seed", "weights", "made_with")
 SCHEMA: dict[str, Any] = {
     "member": pl.Int64,
     "condition": pl.String,
     "scale": pl.Float64,
     "variation": pl.String,
+    "world": pl.String,
     "mean_return": pl.Float64,
     "std_return": pl.Float64,
     "falls": pl.Float64,
@@ -45,7 +48,8 @@ SCHEMA: dict[str, Any] = {
     "made_with": pl.String,
     "returns": pl.List(pl.Float64),
 }
-"""One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum."""
+"""One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum, `world`
+what the variation came down to when it was measured."""
 
 
 class Plan(NamedTuple):
@@ -75,12 +79,14 @@ def evaluate(
         raise UserError("\n".join(problems))
     make = world_of(population, config.on, config.threads)
     task = make(1)
-    conditions = suite_conditions(config.suite, task.name, getattr(task, "conditions", {}))
-    task.set_variation([conditions[0].variation])
+    named = getattr(task, "conditions", {})
+    conditions = suite_conditions(config.suite, task.name, named)
+    worlds: dict[Condition, str] = {}
     for condition in conditions:
         task.set_variation(condition.variation)  # every name is checked before any episode is run
+        worlds[condition] = str(parse_variation(condition.variation, named))
     wanted = [
-        _Cell(member.index, condition, _weights(population, member.index))
+        _Cell(member.index, condition, worlds[condition], _weights(population, member.index))
         for condition in conditions
         for member in population.members
     ]
@@ -105,6 +111,7 @@ class _Cell(NamedTuple):
 
     member: int
     condition: Condition
+    world: str
     weights: str
 
 
@@ -128,6 +135,7 @@ def _row(cell: _Cell, outcome: Outcome, config: EvaluateConfig) -> dict[str, Any
         "condition": cell.condition.name,
         "scale": cell.condition.scale,
         "variation": cell.condition.variation,
+        "world": cell.world,
         "mean_return": float(outcome.total_reward.mean()),
         "std_return": float(outcome.total_reward.std()),
         "falls": float(outcome.fell.mean()),
@@ -166,10 +174,10 @@ class _Table:
         return pl.DataFrame([self._find(cell) for cell in cells], schema=SCHEMA)
 
     def _find(self, cell: _Cell) -> dict[str, Any] | None:
-        place = (cell.member, cell.condition.variation, self._config.episodes, self._config.seed)
+        place = (cell.member, cell.world, self._config.episodes, self._config.seed)
         row = self._rows.get((*place, cell.weights, _made_with()))
-        names = {"condition": cell.condition.name, "scale": cell.condition.scale}
-        return None if row is None else {**row, **names}
+        name, scale, variation = cell.condition
+        return None if row is None else {**row, "condition": name, "scale": scale, "variation": variation}
 
     def _read(self) -> list[dict[str, Any]]:
         """Earlier results; a file that cannot be read is made anew."""
@@ -195,7 +203,7 @@ def _weights(population: Population, index: int) -> str:
 
 def _made_with() -> str:
     known = versions()
-    return f"polygait {known['polygait']}, mujoco {known['mujoco']}"
+    return ", ".join(f"{name} {known[name]}" for name in _MAKERS if name in known)
 
 
 def _onward(report: Count, before: int, total: int) -> Callable[[Frame], None]:

@@ -10,7 +10,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig
+from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig, seed_problems
 from polygait.errors import UserError, did_you_mean
 
 METHODS = ("dir", "smerl", "dvd", "multi", "pg")
@@ -131,7 +131,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         steps=config.steps,
         seed=config.seed,
         preset=config.preset,
-        remove=None if remove is None else tuple(remove),
+        remove=(remove,) if isinstance(remove, str) else remove,
         alpha=_alpha(config),
         envs=config.envs or (20 if paper else 64),
         keep="best-episode" if paper else "last",
@@ -195,12 +195,8 @@ def _size_problems(run: RunConfig) -> list[str]:
 
 
 def _problems(config: TrainConfig) -> list[str]:
-    found = [
-        f"{name} must be at least {least}, got {getattr(config, name)}."
-        for name, least in (("steps", 1), ("seed", 0))
-        if getattr(config, name) < least
-    ]
-    for name in ("members", "envs", "threads"):
+    found = seed_problems(config.seed)
+    for name in ("steps", "members", "envs", "threads"):
         value = getattr(config, name)
         if value is not None and value < 1:
             found.append(f"{name} must be at least 1, got {value}.")

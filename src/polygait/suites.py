@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from polygait.errors import UserError, unknown_name
 from polygait.variations import (
+    ActionDelay,
     BrokenJoint,
     Edit,
+    GlobalScale,
     MotorFailure,
     Scale,
-    ScaleMass,
     SensorFailure,
     parse_variation,
 )
@@ -22,7 +23,7 @@ SCALES = tuple(round(0.5 + 0.1 * step, 1) for step in range(20))
 """The paper's sweep of dynamics, 0.5 to 2.4."""
 KINDS: dict[str, tuple[type[Edit], ...]] = {
     "damage": (BrokenJoint, MotorFailure),
-    "dynamics": (Scale, ScaleMass),
+    "dynamics": (Scale, GlobalScale, ActionDelay),
     "sensors": (SensorFailure,),
 }
 """A robot's own conditions by what they change."""
@@ -69,7 +70,7 @@ def suite_conditions(suite: str, task: str, conditions: Mapping[str, str]) -> li
         raise unknown_name("suite", suite, [*NAMES, "a path that ends in .toml"])
     if suite == "nominal":
         return [NOMINAL]
-    kinds = KINDS[suite] if suite in KINDS else tuple(kind for group in KINDS.values() for kind in group)
+    kinds = KINDS.get(suite, (Edit,))
     names = PAPER.get(task.removesuffix("-bullet"), tuple(conditions)) if suite == "paper" else conditions
     found = [one for name in names for one in _spread(name, conditions, kinds)]
     if suite != "paper" and not found:

@@ -13,7 +13,9 @@ resumed ends in the same bits.
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -41,6 +43,8 @@ RECENT_EPISODES = 100
 """Completed episodes per member that its recent return averages over."""
 NOMINAL_EPISODES = 10
 """Episodes with mean actions by which a finished member is judged."""
+_CHOOSING = (NOMINAL_EPISODES,)
+"""The start from which weights are chosen: not one of those by which they are judged."""
 
 
 class Kept(NamedTuple):
@@ -201,7 +205,7 @@ def _kept(cohort: Cohort, kept: Kept, brain: Brain) -> Kept:
     """The newest weights, or those of the best single deterministic episode so far, as the authors do."""
     if cohort.config.keep == "last":
         return Kept(brain, kept.score)
-    score = _nominal(cohort, brain, episodes=1).total_reward
+    score = _nominal(cohort, brain, _CHOOSING).total_reward
     better = score > kept.score
     chosen = jax.tree.map(
         lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old), brain, kept.brain
@@ -213,11 +217,11 @@ def _like(leaf: Any, value: np.ndarray) -> Any:
     return value.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else jax.numpy.asarray(value, leaf.dtype)
 
 
-def _nominal(cohort: Cohort, brain: Brain, episodes: int) -> Outcome:
+def _nominal(cohort: Cohort, brain: Brain, seeds: Sequence[int]) -> Outcome:
     """Episodes with mean actions in the nominal world, the same starts for every member."""
     config = cohort.config
     moments = brain.moments if config.ppo.normalize_observations else None
-    jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in range(episodes)]
+    jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in seeds]
 
     def make(count: int) -> Task:
         return make_task(config.task, count, num_threads=cohort.threads, **config.task_options)
@@ -242,8 +246,12 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
 def _write_members(cohort: Cohort, state: LoopState) -> None:
     """Judge the finished members and write each into its file."""
     config = cohort.config
-    judged = cohort.method.judge(state.method, _collect(cohort, state, config.iterations))
-    outcome = _nominal(cohort, state.kept.brain, NOMINAL_EPISODES)
+    kept = state._replace(
+        learner=dataclasses.replace(state.learner, policy=state.kept.brain.policy),
+        normalizer=state.normalizer._replace(observation=state.kept.brain.moments),
+    )
+    judged = cohort.method.judge(state.method, _collect(cohort, kept, config.iterations))
+    outcome = _nominal(cohort, state.kept.brain, range(NOMINAL_EPISODES))
     returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
     fell = outcome.fell.reshape(cohort.size, NOMINAL_EPISODES)
     recent = learning.recent_mean(state.recent)

@@ -460,7 +460,9 @@ def test_every_row_of_a_mixed_batch_equals_its_variation_alone(name):
         assert np.array_equal(run(alone, actions[:, [row]])[:, 0], seen[:, row]), text
 
 
-@pytest.mark.parametrize("text", ["delay=3", "sensor(*):freeze@2", "mass(*)=2@4", "sensor(*):noise=0.1"])
+@pytest.mark.parametrize(
+    "text", ["delay=3", "sensor(*):freeze@2", "mass(*)=2@4", "mass(*)=2@6", "sensor(*):noise=0.1"]
+)
 def test_changing_one_row_in_the_middle_of_an_episode_does_not_disturb_another(text):
     task, undisturbed = (make("walker", [text, None]) for _ in range(2))
     actions = 0.3 * random_actions(task, 20)

@@ -136,3 +136,69 @@ def test_a_resting_environment_stays_as_it_is():
     np.testing.assert_array_equal(step.observation[1], before)
     assert step.reward[1] == 0 and not np.array_equal(step.observation[0], before)
     assert not np.array_equal(task.reset([1])[1], task.step(np.ones((2, task.action_size))).observation[1])
+
+
+def test_a_resting_environment_is_still_at_rest_after_a_restore():
+    task, twin = (GymTask(Drift, num_envs=2, max_episode_steps=3) for _ in range(2))
+    actions = np.ones((2, task.action_size))
+    task.step(actions)
+    task.rest([1])
+    for _ in range(3):
+        task.step(actions)
+    twin.restore(task.snapshot())
+    for ours, theirs in zip(task.step(actions), twin.step(actions), strict=True):
+        assert np.array_equal(ours, theirs)
+        assert not ours[1] if ours.ndim == 1 else True
+
+
+def test_a_buffer_that_its_owner_uses_again_does_not_change_the_past():
+    task, twin = GymTask(Drift, seed=1), GymTask(Drift, seed=1)
+    buffer = np.zeros((1, 2))
+    for value in (0.1, -0.2, 0.3):
+        buffer[:] = value
+        step = task.step(buffer)
+    twin.restore(task.snapshot())
+    assert np.array_equal(twin.step(buffer).observation, task.step(buffer).observation)
+    assert not np.array_equal(step.observation, task.reset())
+
+
+class Strict(Drift):
+    """Refuses to go on after its third step, as Gymnasium allows an environment to."""
+
+    def reset(self, **options):
+        self.steps = 0
+        return super().reset(**options)
+
+    def step(self, action):
+        self.steps += 1
+        assert self.steps <= 3, "stepped after the end"
+        state, reward, _, truncated, info = super().step(action)
+        return state, reward, self.steps == 3, truncated, info
+
+
+def test_a_restore_never_steps_beyond_an_end():
+    task, twin = GymTask(Strict, num_envs=3, seed=2), GymTask(Strict, num_envs=3, seed=2)
+    actions = np.full((3, 2), 0.1)
+    task.step(actions)
+    task.reset([0])
+    task.step(actions)
+    task.rest([1])
+    assert task.step(actions).terminated.tolist() == [False, False, True]
+    twin.restore(task.snapshot())
+    for one in (task, twin):
+        one.reset([2])
+    for ours, theirs in zip(task.step(actions), twin.step(actions), strict=True):
+        assert np.array_equal(ours, theirs)
+    with pytest.raises(pg.UserError, match="does not fit"):
+        GymTask(Strict, num_envs=2).restore(task.snapshot())
+
+
+def test_the_limit_of_an_episode_can_be_moved_both_ways_and_is_checked():
+    task = pg.make_task("gym:Pendulum-v1", max_episode_steps=203)
+    ends = [task.step(np.zeros((1, 1))).truncated[0] for _ in range(203)]
+    assert not any(ends[:-1]) and ends[-1]
+    for limit in (0, -3, 2.5, "x"):
+        with pytest.raises(pg.UserError, match="max_episode_steps must be"):
+            pg.make_task("gym:Pendulum-v1", max_episode_steps=limit)
+    with pytest.raises(pg.UserError, match="takes no options"):
+        GymTask(Drift, colour="red")

@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
+from mujoco.batch import SimulationError
 
 from polygait.errors import UserError
 from polygait.tasks.ant import Ant
@@ -468,3 +469,46 @@ def test_a_row_that_rests_after_its_physics_broke_down_is_counted_once():
     for _ in range(3):
         assert np.isfinite(task.step(np.zeros((2, 3))).observation).all()
     assert task.num_diverged == 1
+
+
+def test_rest_and_untouched_starts_survive_a_restore():
+    task, twin = (make_task("hopper", num_envs=3, seed=3) for _ in range(2))
+    actions = np.zeros((3, 3))
+    task.rest([1, 2])
+    task.step(actions)
+    twin.restore(task.snapshot())
+    for _ in range(3):
+        ours, theirs = task.step(actions), twin.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(ours, theirs, strict=True))
+        assert ours.reward[0] > 0 and (theirs.reward[1:] == 0).all()
+    # A row that has never moved begins its first episode when it is first reset.
+    assert np.array_equal(twin.reset([2])[2], make_task("hopper", num_envs=3, seed=3).reset()[2])
+
+
+def test_a_row_at_its_time_limit_says_nothing_while_it_rests():
+    task = make_task("hopper", num_envs=2, max_episode_steps=2)
+    actions = np.zeros((2, 3))
+    task.step(actions)
+    assert task.step(actions).truncated.all()
+    task.rest([1])
+    assert task.step(actions).truncated.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("call", ["step", "forward"])
+def test_an_error_of_the_engine_ends_its_row_and_no_other(call, monkeypatch):
+    task = make_task("ant", num_envs=3)
+    assert isinstance(task, MujocoTask)
+    batch, good = task.physics.batch, getattr(task.physics.batch, call)
+
+    def raising(*arguments, **options):
+        good(*arguments, **options)
+        raise SimulationError(np.array([1]), "made up")
+
+    before = task.reset()
+    monkeypatch.setattr(batch, call, raising)
+    step = task.step(np.zeros((3, task.action_size)))
+    monkeypatch.undo()
+    assert step.terminated.tolist() == [False, True, False] and step.reward[1] == 0
+    assert np.array_equal(step.observation[1], before[1]) and task.num_diverged == 1
+    again = task.step(np.zeros((3, task.action_size)))  # sensors sleep in substeps again
+    assert not again.terminated[[0, 2]].any()

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import polygait as pg
 from polygait._gymnasium import TASKS
 from polygait.tasks.registry import task_names
-from polygait.tasks.vector_env import TaskVectorEnv
+from polygait.tasks.vector_env import TaskEnv, TaskVectorEnv
 
 ROBOTS = [name for name in TASKS if name in task_names()]
 
@@ -105,3 +105,8 @@ def test_a_task_object_can_be_wrapped():
     task = pg.make_task("ant", num_envs=2, contact_forces=False)
     env = TaskVectorEnv(task)
     assert env.reset(seed=0)[0].shape == (2, 27)
+
+
+def test_a_seed_given_to_the_environment_is_its_first():
+    for make in (lambda: TaskEnv("hopper", seed=3), lambda: TaskVectorEnv("hopper", 2, seed=3)):
+        assert np.array_equal(make().reset()[0], make().reset()[0])

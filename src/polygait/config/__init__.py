@@ -2,7 +2,15 @@
 
 from polygait.config.learners import PPOConfig, SACConfig
 from polygait.config.methods import DirConfig, DvdConfig, SmerlConfig
-from polygait.config.wishes import AdaptConfig, EvaluateConfig, FiltersConfig, TrainConfig, from_wishes
+from polygait.config.wishes import (
+    AdaptConfig,
+    EvaluateConfig,
+    FiltersConfig,
+    TrainConfig,
+    check_seed,
+    from_wishes,
+    seed_problems,
+)
 
 __all__ = [
     "AdaptConfig",
@@ -14,5 +22,7 @@ __all__ = [
     "SACConfig",
     "SmerlConfig",
     "TrainConfig",
+    "check_seed",
     "from_wishes",
+    "seed_problems",
 ]

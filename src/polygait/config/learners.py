@@ -61,6 +61,8 @@ class PPOConfig:
         found = self._range_problems()
         if self.value_target not in ("gae", "monte-carlo"):
             found.append(f"value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
+        if self.minibatch_size == 1:
+            found.append("minibatch_size must be at least 2: one advantage is always the mean of all.")
         lowest, highest = self.std_bounds
         if not 0 < lowest < highest < math.inf:
             found.append(f"std_bounds must rise and lie above 0, got {self.std_bounds}.")

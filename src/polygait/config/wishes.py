@@ -6,9 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from polygait.errors import unknown_name
+from polygait.errors import UserError, unknown_name
 
 Record = TypeVar("Record", bound=Any)
+
+
+def seed_problems(seed: int) -> list[str]:
+    """JAX's keys hold 32 bits: a larger seed would be another one in disguise."""
+    return [] if 0 <= seed < 2**32 else [f"seed must lie between 0 and {2**32 - 1}, got {seed}."]
+
+
+def check_seed(seed: int) -> None:
+    """Raise a UserError for a seed that cannot be one."""
+    if found := seed_problems(seed):
+        raise UserError(*found)
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class AdaptConfig:
     def problems(self, num_members: int) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
         racing = self.selector == "racing"
-        found = []
+        found = seed_problems(self.seed)
         if self.selector not in ("exhaustive", "racing"):
             found.append(f"selector must be 'exhaustive' or 'racing', got {self.selector!r}.")
         for name in ("episodes", "trials", "max_falls", "threads"):
@@ -101,7 +112,7 @@ class EvaluateConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        return [
+        return seed_problems(self.seed) + [
             f"{name} must be at least 1, got {value}."
             for name, value in (("episodes", self.episodes), ("threads", self.threads))
             if value is not None and value < 1
@@ -127,8 +138,8 @@ class FiltersConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        least = (("episodes", self.episodes, 3), ("epochs", self.epochs, 1), ("seed", self.seed, 0))
-        return [
+        least = (("episodes", self.episodes, 3), ("epochs", self.epochs, 1))
+        return seed_problems(self.seed) + [
             f"{name} must be at least {low}, got {value}."
             for name, value, low in (*least, ("threads", self.threads, 1))
             if value is not None and value < low

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from polygait.config import DirConfig, SACConfig
+from polygait.config import DirConfig, SACConfig, seed_problems
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
     Transitions,
@@ -92,10 +92,14 @@ class MotivationConfig:
         """Raise one UserError that names every problem."""
         problems = [
             f"{name} must be at least {least}, got {getattr(self, name)}."
-            for name, least in (("steps", 1), ("seed", 0), ("envs", 1), ("episodes", 1))
+            for name, least in (("steps", 1), ("envs", 1), ("episodes", 1))
             if getattr(self, name) < least
         ]
-        problems += self.sac.problems() + [one.replace("dir.", "model_") for one in self.model.problems()]
+        problems += (
+            seed_problems(self.seed)
+            + self.sac.problems()
+            + [one.replace("dir.", "model_") for one in self.model.problems()]
+        )
         if self.envs > 0 and self.sac.block_steps % self.envs:
             problems.append(f"sac.block_steps {self.sac.block_steps} is not a multiple of envs {self.envs}.")
         if problems:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polygait.config import TrainConfig
+from polygait.config import TrainConfig, seed_problems
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
 from polygait.population.strict_json import canonical, to_plain
@@ -224,9 +224,11 @@ def _section_problems(section: Any, known: Mapping[str, tuple[str, Any]], prefix
 
 
 def _measure_problems(measure: Any) -> list[str]:
-    least = {"episodes": 1, "held_out": 0, "seed": 0, "diversity_states": 0, "contact_episodes": 0}
+    least = {"episodes": 1, "held_out": 0, "diversity_states": 0, "contact_episodes": 0}
     table = _tables(measure)
     problems = ["measure.suites must name at least one suite."] if table.get("suites") == [] else []
+    if type(seed := table.get("seed", 0)) is int:
+        problems += [f"measure.{one}" for one in seed_problems(seed)]
     return problems + [
         f"measure.{name} must be at least {least[name]}, got {value}."
         for name, value in table.items()

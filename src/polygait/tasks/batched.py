@@ -100,7 +100,7 @@ class BatchedTask(ABC):
 
     def _count_step(self) -> None:
         self._step_count += ~self._resting
-        self._untouched[:] = False
+        self._untouched &= self._resting
 
     def _record(
         self, observation: np.ndarray, reward: np.ndarray, terminated: np.ndarray, broken: np.ndarray
@@ -114,7 +114,8 @@ class BatchedTask(ABC):
         if unmoved.any():
             observation[unmoved], reward[unmoved] = before[unmoved], 0.0
             terminated[unmoved] = self.diverged[unmoved]
-        return Step(observation.copy(), reward, terminated, self._step_count >= self.max_episode_steps)
+        truncated = (self._step_count >= self.max_episode_steps) & ~self._resting
+        return Step(observation.copy(), reward, terminated, truncated)
 
     def _records(self) -> dict[str, np.ndarray]:
         """What a snapshot holds of the rows' episodes."""
@@ -123,15 +124,17 @@ class BatchedTask(ABC):
             "episode": self._episode.copy(),
             "untouched": self._untouched.copy(),
             "step_count": self._step_count.copy(),
+            "resting": self._resting.copy(),
             "num_diverged": np.array(self.num_diverged),
         }
 
     def _restore_records(self, snapshot: Mapping[str, np.ndarray]) -> None:
-        self._rewind(self._all_rows)
+        self.diverged = np.zeros(self.num_envs, dtype=bool)
         self._keys[:] = snapshot["keys"]
         self._episode[:] = snapshot["episode"]
         self._untouched[:] = snapshot["untouched"]
         self._step_count[:] = snapshot["step_count"]
+        self._resting[:] = snapshot["resting"]
         self.num_diverged = int(snapshot["num_diverged"])
 
     def _generator(self, row: int, purpose: int) -> np.random.Generator:

@@ -14,7 +14,7 @@ from polygait.errors import UserError, unknown_name
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter, StateLayout
-from polygait.tasks.task import Step, Variations, check_count, checked_actions
+from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
 from polygait.variations import Anatomy, Effect, ModelChange
 
 
@@ -38,7 +38,14 @@ class GymTask(BatchedTask):
         **options: Any,
     ) -> None:
         limit = options.pop("max_episode_steps", None)
-        make = env if callable(env) else lambda: _make(env, options)
+        if limit is not None:
+            check_limit(limit)
+        if callable(env) and options:
+            raise UserError(
+                f"{', '.join(options)}: a function that makes environments takes no options from here.",
+                "Let the function give them.",
+            )
+        make = env if callable(env) else lambda: _make(env, options, limit)
         check_count("num_envs", num_envs)
         self._envs = [_flat(make()) for _ in range(num_envs)]
         spec = self._envs[0].spec
@@ -63,7 +70,7 @@ class GymTask(BatchedTask):
         terminated, truncated = np.zeros((2, self.num_envs), dtype=bool)
         for row in np.flatnonzero(~self._resting).tolist():
             env = self._envs[row]
-            self._history[row].append(actions[row])
+            self._history[row].append(actions[row].copy())
             action = scaled[row].reshape(env.action_space.shape).astype(env.action_space.dtype)
             state, reward[row], terminated[row], truncated[row], _ = env.step(action)
             observation[row] = np.ravel(state)
@@ -84,22 +91,19 @@ class GymTask(BatchedTask):
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Begin the same episodes and replay their actions."""
+        check_snapshot(snapshot, self._records())
         self._restore_records(snapshot)
-        steps = snapshot["step_count"]
-        self._replay(self._all_rows)
-        # Rows differ in length: each begins late enough for all to end together.
+        # Rows differ in length: each rests until it is late enough for all to end together.
+        steps = np.asarray(snapshot["step_count"])
         longest = int(steps.max(initial=0))
+        self._replay(self._all_rows)
+        self.rest(steps < longest)
         for moment in range(longest):
-            late = np.flatnonzero(longest - steps == moment)
-            if late.size and moment:
+            if moment and (late := np.flatnonzero(longest - steps == moment)).size:
                 self._replay(late)
             index = np.clip(moment - (longest - steps), 0, None)
             self.step(snapshot["actions"][self._all_rows, index])
-        fresh = np.flatnonzero(steps == 0)
-        if fresh.size and longest:
-            self._replay(fresh)
-        self._untouched[:] = snapshot["untouched"]
-        self.num_diverged = int(snapshot["num_diverged"])
+        self._restore_records(snapshot)
 
     def _replay(self, rows: np.ndarray) -> None:
         """Begin the rows' current episodes once more: an episode is a function of its seed."""
@@ -124,9 +128,9 @@ class GymTask(BatchedTask):
         return int(np.random.SeedSequence(key).generate_state(1)[0])
 
 
-def _make(name: str, options: dict[str, Any]) -> gymnasium.Env:
+def _make(name: str, options: dict[str, Any], limit: int | None) -> gymnasium.Env:
     try:
-        return gymnasium.make(name, **options)
+        return gymnasium.make(name, max_episode_steps=limit, **options)
     except (gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled) as error:
         if isinstance(error, gymnasium.error.DependencyNotInstalled):
             raise UserError(f"{name} needs a package that is not installed: {error}") from error

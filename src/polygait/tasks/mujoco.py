@@ -105,7 +105,7 @@ class MujocoTask(BatchedTask):
         progress = np.array(self.robot.progress(self.physics))
         velocity = (progress - self._progress) / self.time_step
         if self.robot.needs_contact_forces:
-            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)
+            failed[self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)] = True
         healthy = self.robot.healthy(self.physics)
         observation = self.robot.observe(self.physics)
         reward = self.robot.reward(Motion(velocity, arriving, healthy, observation))
@@ -190,7 +190,8 @@ class MujocoTask(BatchedTask):
     def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
         """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
         if fields is None:
-            self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
+            broken = self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
+            self.physics.batch.warning[broken, _BAD_STATE, 1] = 1  # its first step finds it out
         new = self.physics.at(rows)
         if fields is not None:
             new = new._replace(derived=fields)
@@ -229,7 +230,13 @@ class MujocoTask(BatchedTask):
         except SimulationError as error:
             failed[error.ids] = True
 
-    def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> None:
+    def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> np.ndarray:
+        """Compute what follows from the state; the rows in which MuJoCo could not."""
         self._disabled[:] &= ~_NO_SENSORS
-        self.physics.batch.forward(rows, stage=stage.value)
-        self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
+        try:
+            self.physics.batch.forward(rows, stage=stage.value)
+        except SimulationError as error:
+            return error.ids
+        finally:
+            self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
+        return np.zeros(0, dtype=np.intp)

@@ -66,7 +66,7 @@ def variations_per_row(given: Variations, conditions: Mapping[str, str], count: 
 
 
 def row_ids(env_ids: EnvIds, num_envs: int) -> np.ndarray:
-    """Checked environment ids: all for None, sorted, from integers or a boolean mask."""
+    """Checked environment ids: all for None, from integers as they are given, or from a boolean mask."""
     if env_ids is None:
         return np.arange(num_envs)
     ids = np.asarray(env_ids)

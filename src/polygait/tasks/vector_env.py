@@ -32,7 +32,7 @@ class TaskVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, dtype=bool)
-        self._seeded = False
+        self._seeded = "seed" in options
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -84,7 +84,7 @@ class TaskEnv(gymnasium.Env):
     def __init__(self, task: str, **options: Any) -> None:
         self.task = make_task(task, num_envs=1, **options)
         self.observation_space, self.action_space = _spaces(self.task)
-        self._seeded = False
+        self._seeded = "seed" in options
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -48,6 +48,7 @@ class World:
 
     def install(self, effects: list[Scheduled[Effect]], step_count: np.ndarray, changed: np.ndarray) -> None:
         """Replace all effects; rows that changed are written anew where anything acts or has acted."""
+        self.refresh(step_count)  # what is due by now must be written, or it would pass for written below
         changes = of_kind(effects, ModelChange)
         touched = [np.intersect1d(one.rows, changed) for one in self._effects + changes]
         self._effects = changes
