@@ -89,12 +89,12 @@ def test_a_damaged_file_of_results_is_made_anew(population):
 def test_a_condition_that_now_means_something_else_is_measured_anew(population, monkeypatch):
     counts = count_jobs(monkeypatch)
     before = pg.evaluate(population, suite="damage", episodes=2)
-    monkeypatch.setitem(Hopper.conditions, "broken-foot", "broken(foot_joint)+gravity=2")
+    monkeypatch.setitem(Hopper.conditions, "broken-foot", "broken(foot_joint,leg_joint)")
     after = pg.evaluate(population, suite="damage", episodes=2)
     assert counts == [16, 4]
     changed = after.filter(condition="broken-foot")
     assert changed["variation"].unique().to_list() == ["broken-foot"]
-    assert changed["world"].unique().to_list() == ["broken(foot_joint)+gravity=2.0"]
+    assert changed["world"].unique().to_list() == ["broken(foot_joint,leg_joint)"]
     assert not changed.equals(before.filter(condition="broken-foot"))
 
 
