@@ -27,6 +27,8 @@ def mean_returns(name: str, policy: NumpySquashed, episodes: int = 10) -> np.nda
     return np.where(first_episodes(rollout), rollout.reward, 0.0).sum(axis=(0, 1))
 
 
+if len(sys.argv) < 3:
+    sys.exit(__doc__)
 name, steps = sys.argv[1], int(sys.argv[2])
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 config = SACConfig(target_rate=float(sys.argv[4])) if len(sys.argv) > 4 else SACConfig()

@@ -76,6 +76,29 @@ def test_the_same_seed_repeats_and_another_does_not(population):
     assert not np.array_equal(pg.adapt(population, DAMAGE, episodes=2, seed=2).returns, first.returns)
 
 
+@pytest.mark.parametrize(
+    ("wishes", "total"), [({"episodes": 2}, 3 * 2 + 4), ({"selector": "racing", "trials": 7}, 7 + 4)]
+)
+def test_every_episode_shows_as_progress(population, wishes, total):
+    told = []
+    result = pg.adapt(population, DAMAGE, lambda done, of: told.append((done, of)), held_out=4, **wishes)
+    assert {of for _, of in told} == {total} and told[0] == (0, total)
+    assert told[-1][0] == result.episodes_used + 4 and len(told) > 4
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_any_trial(population, monkeypatch):
+    place = population.path / "adaptations"
+    aside = place.rename(population.path / "aside") if place.exists() else None
+    place.write_text("in the way")
+    monkeypatch.setattr("polygait.adaptation.run_members", None)
+    with pytest.raises(UserError, match=r"Cannot write .*adaptations"):
+        pg.adapt(population, DAMAGE, episodes=2)
+    place.unlink()
+    if aside is not None:
+        aside.rename(place)
+
+
 def test_the_result_is_kept_beside_the_population(population):
     result = pg.adapt(population, DAMAGE, selector="racing", trials=7)
     kept = json.loads((population.path / "adaptations" / "broken-leg.racing.json").read_text())

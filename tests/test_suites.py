@@ -68,6 +68,7 @@ def test_a_file_lists_variations_or_names_them(tmp_path):
         ("variations = 3", "must name its variations"),
         ("variations = []", "must name its variations"),
         ("variations = [1]", "must name its variations"),
+        ('variations = [["broken-foot"]]', "must name its variations"),
         ('variation = ["broken-foot"]', "must name its variations"),
         ('variations = ["broken-foot"]\nepisodes = 3', "episodes"),
         ("variations = [", "not TOML"),

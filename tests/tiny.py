@@ -16,6 +16,7 @@ import pytest
 import polygait as pg
 from polygait import training
 from polygait.population.store import RunFolder
+from polygait.presets import METHODS, WITHOUT_BONUS
 
 SETTINGS = (
     "ppo.rollout_steps=64",
@@ -34,14 +35,16 @@ SETTINGS = (
 
 def config(*overrides: str, iterations: int = 3, **wishes: Any) -> pg.TrainConfig:
     """A tiny DiR run on Hopper, but for what is wished otherwise."""
+    method = wishes.get("method", "dir")
+    usual = [one for one in SETTINGS if one.partition(".")[0] not in {*METHODS} - {method}]
     small: dict[str, Any] = {
         "task": "hopper",
         "members": 2,
         "envs": 8,
         "steps": 64 * iterations,
-        "alpha": 0.5,
+        "alpha": None if method in WITHOUT_BONUS else 0.5,
     }
-    return pg.TrainConfig(**{**small, **wishes, "overrides": (*SETTINGS, *overrides)})
+    return pg.TrainConfig(**{**small, **wishes, "overrides": (*usual, *overrides)})
 
 
 def train(out: Path, *overrides: str, **wishes: Any) -> pg.Population:

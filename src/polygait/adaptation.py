@@ -16,10 +16,10 @@ import numpy as np
 from scipy import stats
 
 from polygait.config import AdaptConfig, from_wishes
-from polygait.episodes import Job, episode_seeds, run_members, world_of
+from polygait.episodes import Job, Watch, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError
 from polygait.population.population import Population
-from polygait.population.results import save_result
+from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
 from polygait.tasks.task import Task
 from polygait.variations import Edit, Variation
@@ -130,13 +130,16 @@ def adapt(
     make = world_of(population, config.on, config.threads)
     text = "nominal" if variation is None else str(variation)
     make(1).set_variation(text)  # an unknown name is told before any episode is run
-    episodes = Episodes(population, make, text, config.seed)
-    if config.selector == "exhaustive":
-        choice = exhaust(episodes, config.episodes or EPISODES, report)
+    make_results_folder(population.path / "adaptations")
+    exhaustive = config.selector == "exhaustive"
+    each = config.episodes or EPISODES
+    budget = each * len(population) if exhaustive else config.trials or TRIALS_PER_MEMBER * len(population)
+    episodes = Episodes(population, make, text, config.seed, counting(report, budget + config.held_out))
+    if exhaustive:
+        choice = exhaust(episodes, each)
     else:
         nominal = np.array([member.summary["nominal_return"] for member in population.members])
-        budget = config.trials or TRIALS_PER_MEMBER * len(population)
-        choice = race(episodes, nominal, budget, config.max_falls, report)
+        choice = race(episodes, nominal, budget, config.max_falls)
     result = Adaptation(
         task=config.on or population.config.task,
         variation=text,
@@ -176,13 +179,19 @@ class Episodes(Trials):
     """Trials in simulation; every member's first trial has the same start, its second too, and so on."""
 
     def __init__(
-        self, population: Population, make: Callable[[int], Task], variation: str, seed: int
+        self,
+        population: Population,
+        make: Callable[[int], Task],
+        variation: str,
+        seed: int,
+        watch: Watch | None = None,
     ) -> None:
         super().__init__(len(population))
         self._population = population
         self._make = make
         self._variation = variation
         self._seed = seed
+        self._watch = watch
 
     def try_out(self, members: Sequence[int], count: int) -> None:
         jobs = []
@@ -190,7 +199,7 @@ class Episodes(Trials):
             begun = len(self._tried[member])
             seeds = episode_seeds(self._seed, _TRIALS, begun + count)[begun:]
             jobs += [Job(member, self._variation, seed) for seed in seeds]
-        outcome = run_members(self._population, jobs, self._make)
+        outcome = run_members(self._population, jobs, self._make, self._watch)
         for index, job in enumerate(jobs):
             self._tried[job.member].append(float(outcome.total_reward[index]))
             self.falls[job.member] += outcome.fell[index]
@@ -199,7 +208,7 @@ class Episodes(Trials):
     def held_out(self, member: int, count: int) -> np.ndarray:
         """Returns of fresh episodes, from starts that no trial had."""
         jobs = [Job(member, self._variation, seed) for seed in episode_seeds(self._seed, _HELD_OUT, count)]
-        return run_members(self._population, jobs, self._make).total_reward
+        return run_members(self._population, jobs, self._make, self._watch).total_reward
 
 
 class Choice(NamedTuple):
@@ -209,17 +218,13 @@ class Choice(NamedTuple):
     stopped: tuple[int, ...] = ()
 
 
-def exhaust(trials: Trials, episodes: int, report: Count = silent) -> Choice:
+def exhaust(trials: Trials, episodes: int) -> Choice:
     """Algorithm 2: every member for N episodes, the highest average wins; of equals the first."""
-    members = range(len(trials.falls))
-    trials.try_out(members, episodes)
-    report(len(members) * episodes, len(members) * episodes)
+    trials.try_out(range(len(trials.falls)), episodes)
     return Choice(int(np.argmax(trials.returns.mean(axis=1))))
 
 
-def race(
-    trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None, report: Count = silent
-) -> Choice:
+def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
     """Successive halving: rounds of equal cost, and after each the better half goes on.
 
     One trial of every racer at a time, so that nobody falls more often than allowed.
@@ -236,7 +241,6 @@ def race(
                 break
             trials.try_out(racers, 1)
             used += len(racers)
-            report(used, budget)
             fallen = [one for one in racers if max_falls is not None and trials.falls[one] >= max_falls]
             stopped += fallen
             racers = [one for one in racers if one not in fallen]

@@ -75,12 +75,11 @@ def save_chart(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
             f"Cannot write a chart as {path.suffix or 'a file without an ending'}.",
             f"End its name in one of {', '.join(FORMATS)}.",
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
     dressed = themed(chart)
-    if path.suffix == ".html":
-        dressed.save(str(path), inline=True)
-    elif path.suffix == ".png":
-        dressed.save(str(path), scale_factor=scale)
-    else:
-        dressed.save(str(path))
+    options = {".html": {"inline": True}, ".png": {"scale_factor": scale}}.get(path.suffix, {})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        dressed.save(str(path), **options)
+    except OSError as error:
+        raise UserError(f"Cannot write {path}: {error.strerror}.", "Choose another folder.") from error
     return path

@@ -15,6 +15,7 @@ from polygait.learning.acting import ALONE, NumpyPolicy
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments
 from polygait.population.population import Population
+from polygait.progress import Count
 from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.registry import make_task
 from polygait.tasks.task import Step, Task, action_names
@@ -98,6 +99,20 @@ def run_members(
     brains = population.brains
     moments = brains.moments if population.config.ppo.normalize_observations else None
     return run_episodes(brains.policy, moments, make or population.make_task, jobs, watch)
+
+
+def counting(report: Count, total: int) -> Watch:
+    """A watcher that tells how many of the episodes are finished."""
+    done = 0
+    report(done, total)
+
+    def watch(frame: Frame) -> None:
+        nonlocal done
+        if ended := int(frame.ended.sum()):
+            done += ended
+            report(done, total)
+
+    return watch
 
 
 def world_of(population: Population, on: str | None, threads: int | None) -> Callable[[int], Task]:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from polygait.config import EvaluateConfig, from_wishes
-from polygait.episodes import Frame, Job, Outcome, episode_seeds, run_members, world_of
+from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError
 from polygait.population.files import read_bounded
 from polygait.population.population import Population
@@ -94,15 +94,11 @@ def evaluate(
     missing = [cell for cell in wanted if not table.has(cell)]
     if announce is not None:
         announce(_plan(make, len(conditions), len(missing) * config.episodes))
-    done = 0
+    watch = counting(report, len(missing) * config.episodes)
     per_chunk = max(1, CHUNK_EPISODES // config.episodes)
     for begin in range(0, len(missing), per_chunk):
         cells = missing[begin : begin + per_chunk]
-        finished = _run(
-            population, make, cells, config, _onward(report, done, len(missing) * config.episodes)
-        )
-        table.add(finished)
-        done += len(cells) * config.episodes
+        table.add(_run(population, make, cells, config, watch))
     return table.frame(wanted)
 
 
@@ -120,7 +116,7 @@ def _run(
     make: Callable[[int], Task],
     cells: Sequence[_Cell],
     config: EvaluateConfig,
-    watch: Callable[[Frame], None],
+    watch: Watch,
 ) -> list[dict[str, Any]]:
     seeds = episode_seeds(config.seed, 0, config.episodes)
     jobs = [Job(cell.member, cell.condition.variation, seed) for cell in cells for seed in seeds]
@@ -204,20 +200,6 @@ def _weights(population: Population, index: int) -> str:
 def _made_with() -> str:
     known = versions()
     return ", ".join(f"{name} {known[name]}" for name in _MAKERS if name in known)
-
-
-def _onward(report: Count, before: int, total: int) -> Callable[[Frame], None]:
-    """A watcher that counts finished episodes."""
-    done = before
-    report(done, total)
-
-    def watch(frame: Frame) -> None:
-        nonlocal done
-        if ended := int(frame.ended.sum()):
-            done += ended
-            report(done, total)
-
-    return watch
 
 
 def _plan(make: Callable[[int], Task], conditions: int, episodes: int) -> Plan:

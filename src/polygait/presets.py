@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import numbers
 import tomllib
 import types
 import typing
@@ -16,6 +17,8 @@ from polygait.errors import UserError, did_you_mean
 METHODS = ("dir", "smerl", "dvd", "multi", "pg")
 COMPARING = ("smerl", "dvd")
 """Methods that compare members while these train together, and so need two of them at once."""
+WITHOUT_BONUS = ("multi", "pg")
+"""Methods that pay for the task alone."""
 PRESETS = ("robust", "paper")
 MEMBERS = 10
 """The paper's population."""
@@ -118,6 +121,7 @@ LATER_SECTIONS = ("smerl", "dvd")
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
+    config = _plain(config)
     problems = _problems(config)
     paper = config.preset == "paper"
     members = _members(config)
@@ -131,7 +135,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         steps=config.steps,
         seed=config.seed,
         preset=config.preset,
-        remove=(remove,) if isinstance(remove, str) else remove,
+        remove=None if remove is None else tuple(remove),
         alpha=_alpha(config),
         envs=config.envs or (20 if paper else 64),
         keep="best-episode" if paper else "last",
@@ -161,6 +165,24 @@ def resolve(config: TrainConfig) -> RunConfig:
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     return run
+
+
+def _plain(config: TrainConfig) -> TrainConfig:
+    """NumPy's whole numbers as Python's, and a single text where several may stand as a list of one."""
+    found: dict[str, Any] = {}
+    problems = []
+    for name in ("members", "steps", "seed", "envs", "threads"):
+        value = getattr(config, name)
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            found[name] = int(value)
+        elif value is not None:
+            problems.append(f"{name} must be a whole number, got {value!r}.")
+    for name in ("remove", "overrides"):
+        if (value := getattr(config, name)) is not None:
+            found[name] = (value,) if isinstance(value, str) else tuple(value)
+    if problems:
+        raise UserError("\n".join(problems), "Nothing was started.")
+    return dataclasses.replace(config, **found)
 
 
 def _members(config: TrainConfig) -> int:
@@ -205,6 +227,11 @@ def _problems(config: TrainConfig) -> list[str]:
             found.append(f"Unknown {kind}: {name!r}. {did_you_mean(name, known)}")
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
         found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
+    if config.alpha is not None and config.method in WITHOUT_BONUS:
+        found.append(f"alpha is the factor of a bonus that {config.method} does not have.")
+    for text in config.overrides:
+        if (section := text.partition(".")[0]) in METHODS and section != config.method:
+            found.append(f"{text} is for {section}; the method is {config.method}.")
     if config.method in COMPARING and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found

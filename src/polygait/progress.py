@@ -45,7 +45,7 @@ Count = Callable[[int, int], None]
 """Told how many of how many pieces of work are done."""
 
 
-def silent(_: int, __: int) -> None:
+def silent(*_: object) -> None:
     """Tells nobody."""
 
 

@@ -15,7 +15,7 @@ from polygait.interruption import Interruption
 from polygait.population.population import Population, load
 from polygait.population.store import RunFolder
 from polygait.presets import COMPARING, RunConfig, resolve
-from polygait.progress import Report
+from polygait.progress import Report, silent
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.training import make_cohort, train_cohort
@@ -151,7 +151,7 @@ def _go_on(run: RunFolder, threads: int | None, report: Report | None) -> Popula
             hours = (time.monotonic() - begun) / 3600
             if checkpoint is None and (len(run.members) >= config.members or _enough(run, extension, hours)):
                 break
-            train_cohort(make_cohort(run, checkpoint, threads), checkpoint, report or _silent, stop)
+            train_cohort(make_cohort(run, checkpoint, threads), checkpoint, report or silent, stop)
         reached = dataclasses.replace(config, members=len(run.members))
         run.update_manifest({"complete": True, "config": reached.to_json(), "extension": {}})
     return load(run.path)
@@ -167,7 +167,3 @@ def _enough(run: RunFolder, extension: dict[str, Any], hours: float) -> bool:
         and newest.get("novelty", math.inf) < novelty
     )
     return too_alike or (limit is not None and hours > limit)
-
-
-def _silent(_: object) -> None:
-    """No report."""

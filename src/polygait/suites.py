@@ -117,7 +117,7 @@ def listed_conditions(path: str | Path, text: str) -> list[Condition]:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path} is not TOML: {error}.") from error
     listed = table.get("variations")
-    named = {one: one for one in listed} if isinstance(listed, list) else listed
+    named = {str(one): one for one in listed} if isinstance(listed, list) else listed
     if not isinstance(named, dict) or not named or not all(isinstance(one, str) for one in named.values()):
         raise UserError(
             f"{path} must name its variations.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import tiny
 from tests.study import small
 
 from polygait.errors import UserError
@@ -24,8 +25,20 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
     study = small.study(tmp_path, seeds=[3, 1])
     cells = [(job.run.task, job.run.method, job.run.seed) for job in study.jobs()]
     assert cells == [("hopper", method, seed) for seed in (3, 1) for method in ("dir", "multi")]
-    assert all(job.run.ppo.rollout_steps == 64 and job.run.alpha == 0.5 for job in study.jobs())
+    assert all(job.run.ppo.rollout_steps == 64 for job in study.jobs())
+    assert [job.run.alpha for job in study.jobs()] == [0.5, 0.0, 0.5, 0.0]  # multi has no bonus
     assert study.name == "small" and len(set(names(study))) == 4
+
+
+def test_what_is_for_one_method_passes_the_others_by(tmp_path):
+    plain = small.study(tmp_path)
+    study = small.study(tmp_path, settings=[*tiny.SETTINGS, "dir.epochs=7"])
+    assert [job.run.dir.epochs for job in study.jobs()] == [7, plain.jobs()[1].run.dir.epochs]
+    assert names(study)[1] == names(plain)[1] and names(study)[0] != names(plain)[0]
+    wrong = small.write(tmp_path, more='[method.multi]\nalpha = 0.1\nsettings = ["dir.epochs=7"]\n')
+    with pytest.raises(UserError, match="multi does not have") as caught:
+        read_study(wrong).jobs()
+    assert "dir.epochs=7 is for dir; the method is multi" in str(caught.value)
 
 
 def test_a_name_is_the_content_of_the_training(tmp_path):
@@ -61,7 +74,7 @@ settings = ["dir.epochs=2"]
 """
     dir_, multi = read_study(small.write(tmp_path, more=own)).jobs()
     assert (dir_.run.members, multi.run.members) == (3, 3)
-    assert (dir_.run.alpha, multi.run.alpha) == (0.25, 0.5)
+    assert (dir_.run.alpha, multi.run.alpha) == (0.25, 0.0)
     assert (dir_.run.dir.epochs, multi.run.dir.epochs) == (2, 4)
     assert dir_.run.ppo.rollout_steps == 64  # settings add up
 

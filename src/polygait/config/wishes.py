@@ -38,7 +38,7 @@ class TrainConfig:
     """All randomness follows from it."""
     preset: str = "robust"
     """robust mends the known flaws; paper follows the paper and its authors."""
-    remove: tuple[str, ...] | None = None
+    remove: tuple[str, ...] | str | None = None
     """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
     alpha: float | None = None
     """Factor of the diversity bonus; multi and pg have none."""
@@ -46,7 +46,7 @@ class TrainConfig:
     """Environments per member."""
     threads: int | None = None
     """Physics threads; all cores when left out. Results do not depend on it."""
-    overrides: tuple[str, ...] = ()
+    overrides: tuple[str, ...] | str = ()
     """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
 
 

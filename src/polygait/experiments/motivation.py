@@ -29,7 +29,7 @@ from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_
 from polygait.learning.squashed import NumpySquashed
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree
-from polygait.progress import Report
+from polygait.progress import Report, silent
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import action_names
@@ -99,7 +99,7 @@ def _go_on(run: RunFolder, threads: int | None, report: Report | None) -> Result
     config = MotivationConfig.from_json({name: described[name] for name in described if name != "experiment"})
     with run.writing(), Interruption() as stop:
         laboratory = make_laboratory(run, config, threads)
-        state = train(laboratory, report or _silent, stop)
+        state = train(laboratory, report or silent, stop)
         result = _question(laboratory, state)
         kept = {"learner": state.agent.learner, "models": [one.model for one in state.models]}
         steps = config.blocks * config.sac.block_steps
@@ -142,7 +142,3 @@ def _episodes(laboratory: Laboratory, state: LoopState, noisy: bool) -> Rollout:
 
 def _plain(inference: Inference) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in inference._asdict().items()}
-
-
-def _silent(_: object) -> None:
-    """No report."""

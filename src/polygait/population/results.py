@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from polygait.population.files import make_folder, write_atomically
+from polygait.population.files import explaining_writes, make_folder, write_atomically
 from polygait.population.lock import RunLock
 from polygait.population.strict_json import canonical, to_plain
 
@@ -22,10 +22,16 @@ def save_result(folder: Path, name: str, result: dict[str, Any]) -> Path:
 
 def save_bytes(folder: Path, name: str, data: bytes) -> Path:
     """Write one file of results; results have a lock of their own, for training may go on beside them."""
-    make_folder(folder)
+    make_results_folder(folder)
     with RunLock(folder / ".lock", _TRY_AGAIN).hold():
         write_atomically(folder / name, data, _TRY_AGAIN)
     return folder / name
+
+
+def make_results_folder(folder: Path) -> None:
+    """Where results will go; long work asks for it before it begins."""
+    with explaining_writes(folder, _TRY_AGAIN):
+        make_folder(folder)
 
 
 def file_name(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.interruption import Interruption
-from polygait.population.files import make_folder
+from polygait.population.files import explaining_writes, make_folder
 from polygait.population.lock import RunLock
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
@@ -80,7 +80,8 @@ def run_jobs(
 
     Ctrl-C lets jobs save, then raises KeyboardInterrupt.
     """
-    make_folder(out)
+    with explaining_writes(out, "run the study again"):
+        make_folder(out)
     with RunLock(out / "lock", "run the study again").hold(), Interruption() as stop:
         try:
             return _supervise(jobs, out, _Patience(engine, stop), retries, watch)

@@ -14,7 +14,7 @@ from polygait.config import TrainConfig, seed_problems
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
 from polygait.population.strict_json import canonical, to_plain
-from polygait.presets import RunConfig, resolve
+from polygait.presets import METHODS, WITHOUT_BONUS, RunConfig, resolve
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
@@ -114,6 +114,8 @@ class Study:
     """What a study's file asks for."""
 
     name: str
+    file: str
+    """Where it was read."""
     methods: tuple[str, ...]
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -140,7 +142,12 @@ class Study:
     def _job(self, task: str, method: str, seed: int) -> StudyJob:
         own = {**self.training, **self.task_training.get(task, {}), **self.method_training.get(method, {})}
         sections = (self.training, self.task_training.get(task, {}), self.method_training.get(method, {}))
-        own["overrides"] = tuple(text for section in sections for text in section.get("settings", ()))
+        if method in WITHOUT_BONUS and "alpha" not in self.method_training.get(method, {}):
+            own.pop("alpha", None)  # it is for the others
+        *shared, only = [section.get("settings", ()) for section in sections]
+        own["overrides"] = tuple(
+            text for texts in shared for text in texts if text.partition(".")[0] not in {*METHODS} - {method}
+        ) + tuple(only)
         own.pop("settings", None)
         if method == "pg":  # one policy; its own `members` say for how many members' steps
             own["members"] = self.method_training.get("pg", {}).get("members", 1)
@@ -172,6 +179,7 @@ def read_study(path: str | Path) -> Study:
     texts = {suite: _suite_text(path.parent / suite) for suite in suites if suite.endswith(".toml")}
     return Study(
         name=path.stem,
+        file=str(path),
         methods=tuple(table["methods"]),
         tasks=tuple(table["tasks"]),
         seeds=tuple(table["seeds"]),

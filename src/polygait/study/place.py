@@ -25,7 +25,10 @@ def is_study(path: str | Path) -> bool:
 
 def study_folder(study: Study, out: str | None = None) -> Path:
     """The folder that was named, or runs/NAME."""
-    return Path(out) if out is not None else Path("runs") / study.name
+    folder = Path(out) if out is not None else Path("runs") / study.name
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; a study keeps its jobs in a folder.", "Choose another --out.")
+    return folder
 
 
 def locate(path: str | Path) -> Place:
@@ -44,11 +47,13 @@ def _by_jobs(folder: Path) -> Place:
     whose = [(job.run.task, job.run.method, job.run.seed) for job in jobs]
     if len(set(whose)) < len(whose) or len({job.measures.address for job in jobs}) > 1:
         raise UserError(
-            f"{folder} holds the jobs of more than one study.", "Name the one you mean by its TOML file."
+            f"{folder} holds the jobs of more than one study.",
+            f"Ask for the one you mean: polygait study report STUDY.toml --out {folder}",
         )
     tasks, methods, seeds = zip(*whose, strict=True)
     study = Study(
         name=folder.resolve().name,
+        file="STUDY.toml",
         methods=tuple(dict.fromkeys(methods)),
         tasks=tuple(dict.fromkeys(tasks)),
         seeds=tuple(sorted(set(seeds))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ def interruptible(path: str, work: Callable[[], Outcome]) -> Outcome:
         finish()
         begun = (Path(path) / "manifest.json").exists()
         word = (
-            f"Stopped and saved. Go on with: polygait resume {path}"
+            f"Stopped and saved. Go on with: polygait resume {shlex.quote(path)}"
             if begun
             else "Stopped; nothing was begun."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +51,7 @@ def train(
         envs: Environments per member.
         threads: Physics threads, all cores if left out; results do not depend on it.
         tensorboard: Also write event files for TensorBoard (needs the extra "tensorboard").
-        set: Any other setting, such as ppo.epochs=5 dir.bound=none.
+        set: Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md.
 
     """
     from polygait.config import TrainConfig
@@ -80,7 +81,8 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
         go_on_with_motivation(run, threads)
         return
     if folder.complete:
-        print(f"{run} is already finished; discover more with: polygait extend {run} --members 5")
+        more = f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
+        print(f"{run} is already finished{'' if folder.manifest['config']['method'] == 'pg' else more}")
         return
     _run(run, lambda report: resume_run(run, threads, report), tensorboard)
 

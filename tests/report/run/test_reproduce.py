@@ -28,7 +28,7 @@ def read_back(command, monkeypatch):
     [
         pg.TrainConfig("walker"),
         pg.TrainConfig("ant", preset="paper", members=3, seed=7),
-        pg.TrainConfig("hopper", method="multi", members=2, alpha=0.2, envs=32),
+        pg.TrainConfig("hopper", method="dvd", members=2, alpha=0.2, envs=32),
         pg.TrainConfig("walker", remove=("right_leg.*", "torso.velocity")),
         pg.TrainConfig("walker", method="pg", members=1, steps=5000),
         pg.TrainConfig(
@@ -40,6 +40,8 @@ def read_back(command, monkeypatch):
                 "keep=best-episode",
             ),
         ),
+        pg.TrainConfig("minitaur", overrides=("task.max_episode_steps=2000", "task.randomize=false")),
+        pg.TrainConfig("minitaur", preset="paper"),
         pg.TrainConfig("walker", overrides=("ppo.anneal_iterations=0", "ppo.learning_rate=1e-5")),
     ],
 )

@@ -1,10 +1,12 @@
 """Figures of studies: what is drawn is what was measured."""
 
+import altair as alt
 import polars as pl
 import pytest
 from tests.report.study.made_up import made_up
 
 from polygait.charts import save_chart, themed
+from polygait.errors import UserError
 from polygait.report.study import figures, figures_gait
 from polygait.report.study.contents import study_sources
 from polygait.report.study.sources import Source, no_diversity, published
@@ -98,3 +100,10 @@ def test_figures_are_written_in_every_form(ending, source, tmp_path):
         start = path.read_bytes()[:200]
         assert path.stat().st_size > 3000
         assert {".html": b"<!DOCTYPE", ".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}[ending] in start
+
+
+def test_a_file_where_a_folder_should_be_is_explained(tmp_path):
+    (tmp_path / "file").write_text("")
+    chart = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+    with pytest.raises(UserError, match="Cannot write"):
+        save_chart(chart, tmp_path / "file" / "chart.svg")

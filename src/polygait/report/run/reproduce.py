@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
 from typing import Any
 
@@ -32,6 +33,9 @@ def train_command(config: RunConfig, out: str) -> str:
 def _settings(config: RunConfig, base: RunConfig) -> list[str]:
     """Every setting that differs, as section.field=value; those of other methods mean nothing here."""
     found = [] if config.keep == base.keep else [f"keep={config.keep}"]
+    for name, value in config.task_options.items():
+        if base.task_options.get(name) != value:
+            found.append(f"task.{name}={json.dumps(value)}")  # JSON's scalars are TOML's
     for section in ("ppo", config.method):
         part, usual = getattr(config, section, None), getattr(base, section, None)
         if dataclasses.is_dataclass(part):

@@ -81,7 +81,9 @@ def study_gaps(study: Study, results: Results, figures: Mapping[str, Any]) -> li
     if results.done < results.jobs:
         missing = results.jobs - results.done
         words = f"{missing} of {results.jobs} populations are not there"
-        gaps.append(Gap(words, "their jobs are not done", f"polygait study run {study.name}.toml"))
+        gaps.append(
+            Gap(words, "their jobs are not done", f"polygait study run {study.file}, with the --out it has")
+        )
     if not figures:
         gaps.append(Gap("There are no figures", "they were not asked for", "Leave out --no-charts."))
     return gaps
