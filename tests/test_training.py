@@ -324,7 +324,7 @@ def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatc
     monkeypatch.setattr(learning, "collect", acting_too)
     monkeypatch.setattr(learning, "ppo_update", learning_too)
     settings = ("keep=best-episode", "ppo.learning_rate=0.03", "ppo.anneal_iterations=0")
-    population = tiny.train(tmp_path / "run", *settings, iterations=10, members=1)
+    population = tiny.train(tmp_path / "run", *settings, iterations=8, members=1)
     brain = cohort_brain([population.members[0].brain])
     kept, last = (
         learning.NumpyPolicy(policy, brain.moments, 8) for policy in (brain.policy, learners[-1].policy)
