@@ -45,6 +45,10 @@ def main() -> None:
     except KeyboardInterrupt:
         print("polygait: stopped.", file=sys.stderr)
         sys.exit(130)
+    except MemoryError as error:
+        print(f"polygait: Not enough memory: {error}", file=sys.stderr)
+        print("Ask for fewer episodes, states or environments.", file=sys.stderr)
+        sys.exit(1)
     except BrokenPipeError:  # whoever read our lines, such as head, has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor can the last ones be written
         sys.exit(1)

@@ -63,6 +63,7 @@ def test_members_are_drawn_into_files(population, tmp_path, name, kind):
     [
         ("gait.gif", 0, {}, ".mp4 for a film"),
         ("gait.mp4", 0, {"frames": 3}, "frames is of a strip"),
+        ("gait.png", 0, {"frames": 101}, "frames must be at most 100"),
         ("gait.png", 0, {"speed": 0.5}, "speed is of a film"),
         ("gait.mp4", 0, {"speed": 0.0}, "speed must be above 0"),
         ("gait.mp4", 0, {"size": (33, 64)}, "even numbers"),

@@ -23,7 +23,7 @@ from polygait.variations import parse_variation
 FILM_SIZE = (480, 360)
 STRIP_SIZE = (220, 260)
 FRAMES_PER_SECOND = 30
-STRIP_FRAMES = 8
+STRIP_FRAMES, MOST_FRAMES = 8, 100
 STRIP_SECONDS = 1.2
 """How much of an episode a strip shows: two or three strides."""
 _GAP = 3  # white pixels between the pictures of a strip
@@ -61,6 +61,8 @@ class RenderConfig:
             len(self.size) != 2 or any(side % 2 or not 16 <= side <= 4096 for side in self.size)
         ):
             found.append(f"size must be two even numbers from 16 to 4096, got {self.size}.")
+        if self.frames is not None and self.frames > MOST_FRAMES:
+            found.append(f"frames must be at most {MOST_FRAMES}, got {self.frames}.")
         if suffix == ".mp4" and self.frames is not None:
             found.append("frames is of a strip (.png): give speed or seconds for a film.")
         if suffix == ".png" and self.speed is not None:
