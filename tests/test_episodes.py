@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from polygait import training
 from polygait.config import PPOConfig
-from polygait.episodes import IDLE, Frame, Job, Outcome, run_episodes
+from polygait.episodes import IDLE, Frame, Job, Outcome, episode_seeds, run_episodes
 from polygait.learning import NumpyPolicy, initial_learner, member_keys
 from polygait.learning.acting import ALONE
 from polygait.learning.normalizer import Moments
@@ -209,3 +210,9 @@ def test_exploring_adds_the_noise_of_training_drawn_from_the_seed():
     assert calm.total_reward[0] != found.total_reward[3]
     mixed = run_episodes(POLICY, None, hoppers, [Job(0, None, 3), jobs[3]])
     assert mixed.total_reward.tolist() == [calm.total_reward[0], found.total_reward[3]]
+
+
+def test_nobody_is_judged_on_the_starts_of_training():
+    trained = {seed for member in range(4) for seed in training._env_seeds(0, member, 64)}
+    judged = {seed for purpose in range(4) for seed in episode_seeds(0, purpose, 64)}
+    assert len(trained) == len(judged) == 256 and trained.isdisjoint(judged)

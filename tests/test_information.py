@@ -48,11 +48,12 @@ def experience(population):
 def test_experience_is_that_of_a_plain_loop_with_noise(population, experience):
     """The second episode of the second member, written out."""
     member, episode = 1, 1
-    seed = int(np.random.SeedSequence([3, 2]).generate_state(2, np.uint64)[episode])
+    seed = int(np.random.SeedSequence([3, 2, 1]).generate_state(2, np.uint64)[episode])
     brain = cohort_brain([population.members[member].brain])
     actor = NumpyPolicy(brain.policy, brain.moments, 1, tile=ALONE)
     task = population.make_task(1)
-    noise = np.random.Generator(np.random.Philox(key=[seed, member])).standard_normal(
+    key, counter = np.array([seed, member], np.uint64), np.array([0, 0, 2**33, 0], np.uint64)
+    noise = np.random.Generator(np.random.Philox(key=key, counter=counter)).standard_normal(
         (task.max_episode_steps, task.action_size), dtype=np.float32
     )
     observation = task.reset(seeds=[seed])

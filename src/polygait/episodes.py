@@ -24,6 +24,7 @@ MAX_ROWS = 512
 """Environments simulated at once; a row that ends an episode takes the next one that waits."""
 IDLE = -1
 _NOISE = 2**33  # what random numbers are for; tasks have their own
+_JUDGING = 1
 
 
 class Job(NamedTuple):
@@ -147,9 +148,12 @@ def world_of(population: Population, on: str | None, threads: int | None) -> Cal
 
 
 def episode_seeds(seed: int, purpose: int, count: int) -> list[int]:
-    """Seeds of episodes for one purpose; a longer list begins with the shorter one."""
+    """Seeds of episodes for one purpose; a longer list begins with the shorter one.
+
+    No training begins an episode from them: its seeds come from two numbers, these from three.
+    """
     check_seed(seed)
-    return np.random.SeedSequence([seed, purpose]).generate_state(count, np.uint64).tolist()
+    return np.random.SeedSequence([seed, purpose, _JUDGING]).generate_state(count, np.uint64).tolist()
 
 
 class _Runner:
