@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
+import polars as pl
 import pytest
 
-from polygait.report.study.certainty import aggregate_table, best_of_table
+from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import best_values, published
 from polygait.report.study.tables import (
     all_tables,
@@ -177,6 +178,15 @@ def test_all_damages_together(source):
     together = sorted(value for score in scores for value in score)
     assert rows["dir"]["interquartile_mean"] == pytest.approx(sum(together[14:42]) / 28)
     assert rows["dir"]["mean_low"] < rows["dir"]["mean"] < rows["dir"]["mean_high"]
+
+
+def test_two_seeds_decide_nothing(source):
+    """Their intervals exclude 0 often, and wrongly half of the time."""
+    few = source._replace(returns=source.returns.filter(pl.col("seed").is_in([10, 20])))
+    rows, marked = comparison_table([few]), comparison_table([source])
+    assert any(row["difference_low"] > 0 for row in rows.data if "difference_low" in row)
+    assert not any(cell.best for row in rows.rows for cell in row)
+    assert any(cell.best for row in marked.rows for cell in row)
 
 
 def test_every_table_prints_in_all_forms(source, tmp_path):

@@ -33,6 +33,12 @@ from polygait.study.statistics import (
 )
 
 _COUNTS = (1, 3, 5, 10)
+FEWEST_SEEDS = 5
+"""Of each method, for its interval to decide anything: over two seeds a 95 % bootstrap covers about half."""
+_FEW = (
+    f" Intervals over fewer than {FEWEST_SEEDS} seeds are too narrow and show only what was seen; nothing is "
+    "marked by them."
+)
 
 
 def comparison_table(sources: Sequence[Source]) -> Table:
@@ -47,7 +53,10 @@ def comparison_table(sources: Sequence[Source]) -> Table:
                 if other != OURS and OURS in one and other in one
             }
             found = {place: compare(*pair) for place, pair in pairs.items()}
-            here = [_comparison_cells(place, result) for place, result in found.items()]
+            here = [
+                _comparison_cells(place, result, min(map(len, pairs[place])))
+                for place, result in found.items()
+            ]
             about = {"source": source.label, "against": other}
             data += [about | _comparison_data(place, result) for place, result in found.items()]
             if len(pairs) > 1:
@@ -64,7 +73,7 @@ def comparison_table(sources: Sequence[Source]) -> Table:
     note = (
         f"Best member per seed. In brackets 95 % intervals (percentile bootstrap over seeds, {RESAMPLES:,} "
         "resamples); a difference whose interval excludes 0 is marked. P(improvement): a seed of the first "
-        "method beats one of the second; 0.5 is no difference."
+        f"method beats one of the second; 0.5 is no difference.{_FEW}"
     )
     return Table("comparison", "How sure the differences are", columns, rows, note, data)
 
@@ -88,7 +97,7 @@ def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Tabl
     columns = ("source", "method", "conditions", "mean", "interquartile mean")
     note = (
         f"Best member per seed, divided by {method_title(reference)}'s mean in the same condition. In "
-        "brackets 95 % intervals (bootstrap over seeds within each condition)."
+        f"brackets 95 % intervals (bootstrap over seeds within each condition).{_FEW}"
     )
     return Table("aggregate", "All damages together", columns, rows, note, data)
 
@@ -124,8 +133,8 @@ def best_of_table(sources: Sequence[Source]) -> Table:
     return Table("best-of", "What choosing among more members brings", columns, rows, note, data)
 
 
-def _comparison_cells(place: Place, result: Comparison) -> tuple[Cell, ...]:
-    clear = bool(result.difference.low > 0 or result.difference.high < 0)
+def _comparison_cells(place: Place, result: Comparison, seeds: int) -> tuple[Cell, ...]:
+    clear = seeds >= FEWEST_SEEDS and bool(result.difference.low > 0 or result.difference.high < 0)
     p = NOTHING if math.isnan(result.welch_p) else f"{result.welch_p:.3f}"
     return (
         Cell(str(place)),
