@@ -77,6 +77,7 @@ def test_every_option_is_tried_or_exempt():
     assert {*TRAIN_CHANGES, *EXEMPT} == {field.name for field in dataclasses.fields(TrainConfig)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIR_CHANGES)
 def test_every_option_of_dir_changes_the_second_member(name, usual, tmp_path):
     tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2)

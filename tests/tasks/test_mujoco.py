@@ -60,11 +60,11 @@ def test_a_mujoco_task_is_a_task(robot):
 def test_same_seed_same_bits_on_any_threads_alone_or_among_others(robot):
     seeds = np.arange(MANY) * 3 + 5
     many = MujocoTask(robot, num_envs=MANY, num_threads=1)
-    actions = random_actions(many, 50)
+    actions = random_actions(many, 24)
 
     def trajectory(task, rows):
         task.reset(seeds=seeds[rows])
-        return run(task, actions[:, rows], reset_at=30)
+        return run(task, actions[:, rows], reset_at=15)
 
     everyone = np.arange(MANY)
     expected = trajectory(many, everyone)

@@ -38,7 +38,7 @@ for painter in painters.values():
 """
 
 
-@pytest.fixture(scope="module", params=["egl", "osmesa"])
+@pytest.fixture(scope="module", params=["egl", pytest.param("osmesa", marks=pytest.mark.slow)])
 def painted(request, tmp_path_factory):
     """Every robot by one OpenGL, in a process of its own: a process can use only one."""
     platform = request.param
