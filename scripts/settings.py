@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 
 from polygait.config import TrainConfig
-from polygait.presets import SECTIONS, RunConfig, resolve
+from polygait.presets import SECTIONS, RunConfig, resolve, setting_text
 
 HEAD = """# Settings
 
@@ -53,9 +53,7 @@ def value(config: RunConfig, section: str, name: str) -> str:
     found = getattr(getattr(config, section), name)
     if name == "anneal_iterations" and found == config.iterations:
         return "all"
-    if isinstance(found, bool):
-        return str(found).lower()
-    return ",".join(map(str, found)) if isinstance(found, tuple) else str(found)
+    return setting_text(found)
 
 
 def main() -> None:

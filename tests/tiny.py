@@ -16,7 +16,7 @@ import pytest
 import polygait as pg
 from polygait import training
 from polygait.population.store import RunFolder
-from polygait.presets import METHODS, WITHOUT_BONUS
+from polygait.presets import WITHOUT_BONUS, is_foreign
 
 SETTINGS = (
     "ppo.rollout_steps=64",
@@ -36,7 +36,7 @@ SETTINGS = (
 def config(*overrides: str, iterations: int = 3, **wishes: Any) -> pg.TrainConfig:
     """A tiny DiR run on Hopper, but for what is wished otherwise."""
     method = wishes.get("method", "dir")
-    usual = [one for one in SETTINGS if one.partition(".")[0] not in {*METHODS} - {method}]
+    usual = [one for one in SETTINGS if not is_foreign(one, method)]
     small: dict[str, Any] = {
         "task": "hopper",
         "members": 2,

@@ -11,7 +11,7 @@ import numpy as np
 from polygait.config import check_seed, from_wishes, seed_problems
 from polygait.diversity.information import Information
 from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
-from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, world_of
+from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError, unknown_name
 from polygait.information import TRANSITIONS, gather_experience, information_in, shares_in, standard_filters
 from polygait.population.population import Population
@@ -162,16 +162,13 @@ def _contacts(
         )
     task.set_variation(jobs[0].variation)  # an unknown name is told before any episode is run
     down = np.zeros((len(jobs), task.max_episode_steps, len(task.feet)), dtype=bool)
-    done = 0
+    count = counting(report, len(jobs))
 
     def watch(frame: Frame) -> None:
-        nonlocal done
         # A step in which physics broke down shows the feet of a robot put back to its start.
         rows = np.flatnonzero((frame.job != IDLE) & ~frame.task.diverged)
         down[frame.job[rows], frame.time[rows]] = frame.task.foot_contacts()[rows]
-        if ended := int(frame.ended.sum()):
-            done += ended
-            report(done, len(jobs))
+        count(frame)
 
     outcome = run_members(population, jobs, make, watch)
     length = np.maximum(outcome.length - outcome.diverged, 1)

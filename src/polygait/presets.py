@@ -229,9 +229,11 @@ def _problems(config: TrainConfig) -> list[str]:
         found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
     if config.alpha is not None and config.method in WITHOUT_BONUS:
         found.append(f"alpha is the factor of a bonus that {config.method} does not have.")
-    for text in config.overrides:
-        if (section := text.partition(".")[0]) in METHODS and section != config.method:
-            found.append(f"{text} is for {section}; the method is {config.method}.")
+    found += [
+        f"{text} is for {text.partition('.')[0]}; the method is {config.method}."
+        for text in config.overrides
+        if is_foreign(text, config.method)
+    ]
     if config.method in COMPARING and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
@@ -267,6 +269,18 @@ def _with_task_option(run: RunConfig, name: str, text: str) -> tuple[RunConfig, 
     except tomllib.TOMLDecodeError:
         return run, f"task.{name} cannot be {text!r}; give a number, true, false or a quoted text."
     return dataclasses.replace(run, task_options={**run.task_options, name: read}), ""
+
+
+def setting_text(value: Any) -> str:
+    """A setting's value as --set takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def is_foreign(setting: str, method: str) -> bool:
+    """Whether a setting belongs to another method."""
+    return setting.partition(".")[0] in {*METHODS} - {method}
 
 
 def _value(kind: Any, text: str) -> Any:

@@ -14,7 +14,7 @@ from polygait.config import TrainConfig, seed_problems
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
 from polygait.population.strict_json import canonical, to_plain
-from polygait.presets import METHODS, WITHOUT_BONUS, RunConfig, resolve
+from polygait.presets import WITHOUT_BONUS, RunConfig, is_foreign, resolve
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
@@ -145,9 +145,10 @@ class Study:
         if method in WITHOUT_BONUS and "alpha" not in self.method_training.get(method, {}):
             own.pop("alpha", None)  # it is for the others
         *shared, only = [section.get("settings", ()) for section in sections]
-        own["overrides"] = tuple(
-            text for texts in shared for text in texts if text.partition(".")[0] not in {*METHODS} - {method}
-        ) + tuple(only)
+        own["overrides"] = (
+            *(text for texts in shared for text in texts if not is_foreign(text, method)),
+            *only,
+        )
         own.pop("settings", None)
         if method == "pg":  # one policy; its own `members` say for how many members' steps
             own["members"] = self.method_training.get("pg", {}).get("members", 1)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 JOB_LIMIT, RESULT_LIMIT = 2**20, 2**28
 CURVE_POINTS = 100
 """Of every member's learning curve."""
-_AGAIN = "run the study again; what is done is kept"
+RUN_AGAIN = "run the study again; what is done is kept"
 
 PHASES = {"training": 0.8, "evaluating": 0.14, "fresh episodes": 0.02, "diversity": 0.01, "contacts": 0.03}
 """What a job goes through, and the share of its time that each phase takes, roughly."""
@@ -66,12 +66,12 @@ class JobFolder:
     def prepare(self, job: StudyJob) -> None:
         """Write down what to do."""
         make_folder(self.path)
-        write_atomically(self.path / "job.json", canonical(to_plain(job.to_json())), _AGAIN)
+        write_atomically(self.path / "job.json", canonical(to_plain(job.to_json())), RUN_AGAIN)
 
     def write_status(self, status: dict[str, Any]) -> None:
         """Say how far the job is; only the process that runs it, or that saw it end, may."""
         about = {**status, "process": os.getpid(), "host": socket.gethostname()}
-        write_atomically(self.path / "status.json", canonical(to_plain(about)), _AGAIN)
+        write_atomically(self.path / "status.json", canonical(to_plain(about)), RUN_AGAIN)
 
     def status(self) -> dict[str, Any]:
         """What was last said; empty before the first time, and where it cannot be read."""
@@ -112,7 +112,7 @@ def run_job(path: Path, threads: int, tell: Tell) -> None:
         "config": job.run.to_json(),
         **_measured(job, folder, population, threads, tell),
     }
-    write_atomically(folder.result, canonical(to_plain(result)), _AGAIN)
+    write_atomically(folder.result, canonical(to_plain(result)), RUN_AGAIN)
 
 
 def _trained(job: StudyJob, folder: JobFolder, threads: int, tell: Tell) -> Population:
@@ -174,7 +174,7 @@ def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:
     from polygait.population.results import file_name
 
     path = folder.path / "suites" / f"{file_name(suite.removesuffix('.toml'))}.toml"
-    write_atomically(path, measures.suite_texts[suite].encode(), _AGAIN)
+    write_atomically(path, measures.suite_texts[suite].encode(), RUN_AGAIN)
     return str(path)
 
 

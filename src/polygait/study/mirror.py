@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.population.files import write_atomically
+from polygait.study.jobs import RUN_AGAIN
 
 GROWING = ("status.json", "log.txt", "run/metrics.jsonl")
 """May change while a copy is made: they only grow, or are worth nothing later."""
-_AGAIN = "run the study again; what is done is kept"
 _TRIES = 5
 _MEMBERS, _MANIFEST, _LOG, _OTHERS, _CHECKPOINTS, _RESULT = range(6)
 
@@ -63,7 +63,7 @@ def put_down(folder: Path, copy: Copy, before: Iterable[str] = ()) -> None:
     for name in (*copy.changed, *copy.names):
         _require_inside(name)
     for name in sorted(copy.changed, key=_rank):
-        write_atomically(folder / name, copy.changed[name], _AGAIN)
+        write_atomically(folder / name, copy.changed[name], RUN_AGAIN)
     for name in set(before) - set(copy.names):
         (folder / name).unlink(missing_ok=True)
 

@@ -13,7 +13,7 @@ from polygait.tasks.schedule import Scheduled, row_ids, schedule, variations_per
 from polygait.tasks.task import EnvIds, Step, Variations, checked_seeds
 from polygait.variations import Anatomy, Effect
 
-_SENSORS = 1  # what random numbers are for; every faulty sensor has its own, and a simulator has 0 and 2³² up
+_SENSORS, _MODEL = 1, 2**32  # what random numbers are for; every faulty sensor has its own, 0 is for starts
 
 
 class BatchedTask(ABC):
@@ -141,9 +141,9 @@ class BatchedTask(ABC):
         """A row's own random numbers for one purpose, at this step of this episode."""
         return self._random.at(self._keys[row], int(self._episode[row]), purpose, int(self._step_count[row]))
 
-    def _episode_generator(self, row: int, purpose: int) -> np.random.Generator:
-        """A row's own random numbers for one purpose, the same in the whole episode."""
-        return self._random.at(self._keys[row], int(self._episode[row]), purpose, 0)
+    def _model_generator(self, row: int) -> np.random.Generator:
+        """A row's own random numbers for its model, the same in the whole episode."""
+        return self._random.at(self._keys[row], int(self._episode[row]), _MODEL, 0)
 
     def _spoil(self, observation: np.ndarray, rows: np.ndarray) -> None:
         self._faults.on_observation(

@@ -28,8 +28,6 @@ from polygait.tasks.task import Step, Variations, check_count, check_limit, chec
 from polygait.tasks.world import World
 from polygait.variations import Effect, ModelChange
 
-_MODEL = 2**32  # what random numbers are for, as in MujocoTask
-
 
 @dataclass(frozen=True)
 class BulletOptions:
@@ -168,7 +166,7 @@ class BulletMinitaurTask(BatchedTask):
         """The robots of the rows' episodes: a function of their seeds, so no snapshot holds them."""
         if self.options.randomize:
             for row in rows.tolist():
-                build = rules.draw_build(self._episode_generator(row, _MODEL))
+                build = rules.draw_build(self._model_generator(row))
                 self._world.draw(row, self._models.built(build, self.anatomy))
         self._world.refresh(self._step_count, drawn=rows)
         self._send_models()

@@ -23,7 +23,7 @@ _LOGGER = logging.getLogger(__name__)
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
 _BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
-_RESET, _MODEL = 0, 2**32  # what random numbers are for, beside sensors
+_RESET = 0  # what random numbers are for; others in batched.py
 
 
 def _divert_warnings() -> None:
@@ -158,7 +158,7 @@ class MujocoTask(BatchedTask):
     def _draw_models(self, rows: np.ndarray) -> None:
         """The models of the rows' episodes: a function of their seeds, so no snapshot holds them."""
         for row in rows.tolist():
-            drawn = self.robot.draw_model(self.model, self._episode_generator(row, _MODEL))
+            drawn = self.robot.draw_model(self.model, self._model_generator(row))
             if not drawn:
                 return
             self._world.draw(row, drawn)

@@ -24,7 +24,10 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     study = read_study(small.write(tmp_path))
     report = write_report(study, made_up(), tmp_path / "report", charts=False)
     page = (tmp_path / "report" / "report.md").read_text()
-    assert "1 of 2 jobs" in page and "mujoco 4.0.0 and 4.0.1 (jobs differ in mujoco)" in page
+    assert (
+        "1 of 2 jobs" in page
+        and "mujoco 4.0.0 and 4.0.1 (jobs differ in mujoco: they are not of one kind)" in page
+    )
     assert "**Adaptation under component damage**" in page
     damage = (tmp_path / "report" / "tables" / "damage.txt").read_text()
     assert "ours, 1 seed" in damage and "200.0 ± 0.0" in damage and "1341.9 ± 409.6" in damage

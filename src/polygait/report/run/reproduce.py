@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from typing import Any
 
 from polygait.config import TrainConfig
-from polygait.presets import RunConfig, resolve
+from polygait.presets import RunConfig, resolve, setting_text
 
 
 def train_command(config: RunConfig, out: str) -> str:
@@ -22,7 +21,7 @@ def train_command(config: RunConfig, out: str) -> str:
         words += ["--preset", config.preset]
     for name in ("alpha", "envs"):
         if getattr(config, name) != getattr(base, name):
-            words += [f"--{name}", _text(getattr(config, name))]
+            words += [f"--{name}", setting_text(getattr(config, name))]
     if config.remove is not None and config.remove != base.remove:
         words += ["--remove", *config.remove]
     if settings := _settings(config, base):
@@ -40,14 +39,8 @@ def _settings(config: RunConfig, base: RunConfig) -> list[str]:
         part, usual = getattr(config, section, None), getattr(base, section, None)
         if dataclasses.is_dataclass(part):
             found += [
-                f"{section}.{one.name}={_text(getattr(part, one.name))}"
+                f"{section}.{one.name}={setting_text(getattr(part, one.name))}"
                 for one in dataclasses.fields(part)
                 if getattr(part, one.name) != getattr(usual, one.name)
             ]
     return found
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -134,7 +134,11 @@ def _making(study: Study, results: Results) -> Html:
     }
     asked = {"methods": study.methods, "tasks": study.tasks, "seeds": study.seeds, **study.training, **own}
     settings = table(["setting", "value"], flat(asked | {"measure": measures}), "What its file asks for")
+    return joined([settings, tag("p", f"Versions: {told_versions(results)}.", class_="caption")])
+
+
+def told_versions(results: Results) -> str:
+    """Each version once; where jobs differ, all of them, since such results are not of one kind."""
     mixed = [name for name, found in results.versions.items() if len(found) > 1]
-    versions = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
-    warning = f" Jobs differ in {', '.join(mixed)}: their results are not of one kind." if mixed else ""
-    return joined([settings, tag("p", f"Versions: {versions}.{warning}", class_="caption")])
+    told = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
+    return f"{told} (jobs differ in {', '.join(mixed)}: they are not of one kind)" if mixed else told

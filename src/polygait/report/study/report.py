@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from polygait.population.files import START_AGAIN, write_atomically
 from polygait.report.study.contents import study_figures, study_sources
-from polygait.report.study.page import study_page
+from polygait.report.study.page import study_page, told_versions
 from polygait.report.study.tables import all_tables
 from polygait.report.study.typeset import Table
 from polygait.report.web.parts import write_page
@@ -45,15 +45,8 @@ def _markdown(study: Study, results: Results, tables: list[Table], figures: list
         f"# {study.name}",
         f"{results.done} of {results.jobs} jobs: {', '.join(study.methods)} on {', '.join(study.tasks)}, "
         f"seeds {', '.join(map(str, study.seeds))}; {members}.",
-        f"Versions: {_versions(results)}.",
+        f"Versions: {told_versions(results)}.",
         *(table.to_markdown() for table in tables),
         *(f"![{name}](figures/{name}.svg)" for name in figures),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _versions(results: Results) -> str:
-    """Each version once; where jobs differ, all of them, since such results are not of one kind."""
-    mixed = [name for name, found in results.versions.items() if len(found) > 1]
-    told = ", ".join(f"{name} {' and '.join(found)}" for name, found in results.versions.items())
-    return f"{told} (jobs differ in {', '.join(mixed)})" if mixed else told
