@@ -172,7 +172,7 @@ def _contacts(
 
     outcome = run_members(population, jobs, make, watch)
     length = np.maximum(outcome.length - outcome.diverged, 1)
-    return _Contacts(task.feet, down, length, getattr(task, "time_step", None))
+    return _Contacts(task.feet, down, length, task.time_step)
 
 
 @dataclass(frozen=True)

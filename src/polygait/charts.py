@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's palette, the darker ones first."""
-METHOD_COLOURS = dict(zip(("dir", "multi", "dvd", "smerl", "pg"), COLOURS, strict=False))
 MEMBER_COLOURS = (*COLOURS, "#882255", "#44AA99")
 """For the members of a population; ten, as the paper has."""
 SHADES = ("#9EC9E2", "#6C96BA", "#3A6393", "#08306B")

@@ -6,19 +6,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from polygait.config import check_seed
 from polygait.errors import UserError
-from polygait.learning.acting import ALONE, NumpyPolicy
-from polygait.learning.networks import Policy
-from polygait.learning.normalizer import Moments
+from polygait.learning.rollout import Actor
 from polygait.population.population import Population
 from polygait.progress import Count
 from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.registry import make_task
-from polygait.tasks.task import Step, Task, action_names
+from polygait.tasks.task import Step, Task
 
 MAX_ROWS = 512
 """Environments simulated at once; a row that ends an episode takes the next one that waits."""
@@ -64,16 +61,18 @@ class Frame(NamedTuple):
 
 
 Watch = Callable[[Frame], None]
+ActorFactory = Callable[[Sequence[int], int], Actor]
 
 
 def run_episodes(
-    policy: Policy,
-    moments: Moments | None,
+    actor: ActorFactory,
     make: Callable[[int], Task],
     jobs: Sequence[Job],
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run all jobs over one batch of environments; `make(n)` gives a task with n of them.
+    """Run all jobs over one batch of environments.
+
+    `make(n)` gives a task with n environments, `actor(members, n)` whoever acts for these members in n each.
 
     An outcome depends on its job only: neither on the other jobs nor on where or when it is run.
     """
@@ -84,9 +83,7 @@ def run_episodes(
         np.zeros(len(jobs), bool),
     )
     if jobs:
-        members = sorted({job.member for job in jobs})
-        policy, moments = jax.tree.map(lambda array: array[np.array(members)], (policy, moments))
-        _Runner(policy, moments, make, jobs, outcome).run(watch)
+        _Runner(actor, make, jobs, outcome).run(watch)
     return outcome
 
 
@@ -97,9 +94,7 @@ def run_members(
     watch: Watch | None = None,
 ) -> Outcome:
     """Episodes of a population's members, in its own world or in one that `make` gives."""
-    brains = population.brains
-    moments = brains.moments if population.config.ppo.normalize_observations else None
-    return run_episodes(brains.policy, moments, make or population.make_task, jobs, watch)
+    return run_episodes(population.actor, make or population.make_task, jobs, watch)
 
 
 def counting(report: Count, total: int) -> Watch:
@@ -135,8 +130,8 @@ def world_of(population: Population, on: str | None, threads: int | None) -> Cal
             f"{on} takes {other.action_size} actions, {population.config.task} {population.action_size}.",
             "A population can act only where actions mean the same.",
         )
-    own, theirs = action_names(home), action_names(other)
-    if own != theirs and hasattr(home, "anatomy") and hasattr(other, "anatomy"):
+    own, theirs = list(home.anatomy.actions), list(other.anatomy.actions)
+    if own != theirs and home.anatomy.joints and other.anatomy.joints:  # otherwise they are only numbered
         raise UserError(
             f"The actions of {on} are {', '.join(theirs)}, those of {population.config.task} "
             f"{', '.join(own)}.",
@@ -161,8 +156,7 @@ class _Runner:
 
     def __init__(
         self,
-        policy: Policy,
-        moments: Moments | None,
+        actor: ActorFactory,
         make: Callable[[int], Task],
         jobs: Sequence[Job],
         outcome: Outcome,
@@ -174,7 +168,7 @@ class _Runner:
         self._outcome = outcome
         self._waiting = [deque(i for i in order if jobs[i].member == member) for member in members]
         self._width = min(max(map(len, self._waiting)), max(1, MAX_ROWS // len(members)))
-        self._actor = NumpyPolicy(policy, moments, self._width, tile=ALONE)
+        self._actor = actor(members, self._width)
         num_rows = len(members) * self._width
         self._task = make(num_rows)
         self._job = np.full(num_rows, IDLE)
@@ -198,12 +192,13 @@ class _Runner:
 
     def _actions(self, observation: np.ndarray) -> np.ndarray:
         states = observation.reshape(len(self._waiting), self._width, -1).astype(np.float32)
-        mean = self._actor.mean(states)
-        if self._explores:
-            moment = np.minimum(self._time, self._noise.shape[1] - 1)
-            noise = self._noise[np.arange(len(self._job)), moment].reshape(mean.shape)
-            mean = mean + self._actor.std[:, None] * noise
-        return mean.reshape(len(self._job), -1)
+        if not self._explores:
+            return self._actor.mean(states).reshape(len(self._job), -1)
+        moment = np.minimum(self._time, self._noise.shape[1] - 1)
+        noise = self._noise[np.arange(len(self._job)), moment].reshape(*states.shape[:2], -1)
+        actions = np.empty_like(noise)
+        self._actor.act(states, noise, out=actions)
+        return actions.reshape(len(self._job), -1)
 
     def _count(self, step: Step, busy: np.ndarray) -> None:
         rows = np.flatnonzero(busy)

@@ -79,12 +79,11 @@ def evaluate(
         raise UserError("\n".join(problems))
     make = world_of(population, config.on, config.threads)
     task = make(1)
-    named = getattr(task, "conditions", {})
-    conditions = suite_conditions(config.suite, task.name, named)
+    conditions = suite_conditions(config.suite, task)
     worlds: dict[Condition, str] = {}
     for condition in conditions:
         task.set_variation(condition.variation)  # every name is checked before any episode is run
-        worlds[condition] = str(parse_variation(condition.variation, named))
+        worlds[condition] = str(parse_variation(condition.variation, task.conditions))
     wanted = [
         _Cell(member.index, condition, worlds[condition], _weights(population, member.index))
         for condition in conditions

@@ -14,8 +14,8 @@ from polygait.errors import UserError
 from polygait.interruption import Interruption
 from polygait.population.population import Population, load
 from polygait.population.store import RunFolder
-from polygait.presets import COMPARING, RunConfig, resolve
 from polygait.progress import Report, silent
+from polygait.run_config import RunConfig, resolve
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.training import make_cohort, train_cohort
@@ -35,7 +35,12 @@ class Extension(NamedTuple):
 
 def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | None = None) -> Population:
     """Grow a population from nothing into a new run folder."""
-    resolved = _with_target(resolve(config))
+    return go_on(begin(config, out), config.threads, report)
+
+
+def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> RunFolder:
+    """A new run folder with every choice written down, and whatever else its maker wants to remember."""
+    resolved = _prepared(resolve(config))
     task = make_task(resolved.task, **resolved.task_options)
     state_filter = task.default_filter
     if resolved.remove is not None:
@@ -48,8 +53,9 @@ def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | Non
         "versions": versions(),
         "seeds": {"seed": resolved.seed},
         "extension": {},
+        **further,
     }
-    return _go_on(RunFolder.create(out, description), config.threads, report)
+    return RunFolder.create(out, description)
 
 
 def resume(
@@ -57,7 +63,7 @@ def resume(
 ) -> Population:
     """Go on where a run stopped, bit for bit; a finished run is left as it is."""
     run = RunFolder.open(path)
-    return load(path) if run.complete else _go_on(run, threads, report)
+    return load(path) if run.complete else go_on(run, threads, report)
 
 
 def extend(
@@ -76,7 +82,7 @@ def extend(
     _check(extension, config)
     if not run.complete:
         raise UserError(f"{path} is not finished.", f"First go on with: polygait resume {path}")
-    if config.method in COMPARING:
+    if config.method_class.needs_peers:
         warnings.warn(
             f"{config.method} compares members that train together: the {extension.members} new ones will "
             f"differ among themselves; they do not know the {len(run.members)} earlier ones.",
@@ -91,53 +97,53 @@ def extend(
                 "extension": {**extension._asdict(), "begun": len(run.members)},
             }
         )
-    return _go_on(run, threads, report)
+    return go_on(run, threads, report)
 
 
-def _with_target(config: RunConfig) -> RunConfig:
-    """SMERL's R* as a number: where a run is named, what its best member earned while it trained.
+def _prepared(config: RunConfig) -> RunConfig:
+    """The settings of a run's method as it needs them when the run begins."""
 
-    Not with mean actions: the gate compares R* with training episodes, which pay for exploration.
-    """
-    path = config.smerl.target_return
-    if not isinstance(path, str):
-        return config
-    population = load(path)
-    if population.config.task != config.task:
-        raise UserError(
-            f"smerl.target_return: {path} is a run of {population.config.task}, not of {config.task}.",
-            f"Name a run of {config.task}, for example one of: polygait train {config.task} --method pg",
-        )
-    returns = [float(member.summary["training_return"]) for member in population.members]
-    best = max((one for one in returns if math.isfinite(one)), default=None)
-    if best is None:
-        raise UserError(
-            f"smerl.target_return: no member of {path} ever ended an episode while it trained.",
-            "Name a longer run, or give a number.",
-        )
-    return dataclasses.replace(config, smerl=dataclasses.replace(config.smerl, target_return=best))
+    def best_return(path: str) -> float:
+        """What the best member of another run of this task earned while it trained."""
+        population = load(path)
+        if population.config.task != config.task:
+            raise UserError(
+                f"{path} is a run of {population.config.task}, not of {config.task}.",
+                f"Name a run of {config.task}, for example one of: polygait train {config.task} --method pg",
+            )
+        returns = [float(member.summary["training_return"]) for member in population.members]
+        best = max((value for value in returns if math.isfinite(value)), default=None)
+        if best is None:
+            raise UserError(
+                f"No member of {path} ever ended an episode while it trained.",
+                "Name a longer run, or give a number.",
+            )
+        return best
+
+    prepared = config.method_class.prepare(config.method_config, best_return)
+    return dataclasses.replace(config, method_config=prepared)
 
 
 def _check(extension: Extension, config: RunConfig) -> None:
-    problems = []
+    problems, method = [], config.method_class
     if extension.members < 1:
         problems.append(f"members must be at least 1, got {extension.members}.")
     if extension.max_hours is not None and not extension.max_hours > 0:
         problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
-    if extension.until_novelty is not None and config.method != "dir":
-        problems.append(f"until_novelty needs the models of dir; this run was trained with {config.method}.")
-    if extension.max_hours is not None and config.method != "dir":
+    if extension.until_novelty is not None and not method.reports_novelty:
+        problems.append(f"until_novelty needs a method that measures novelty; {config.method} does not.")
+    if extension.max_hours is not None and method.simultaneous:
         problems.append(f"max_hours acts between members; those of {config.method} train all at once.")
-    if config.method in COMPARING and extension.members == 1:
+    if method.needs_peers and extension.members == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
-    if config.method == "pg":
-        problems.append("pg trains one policy; train a new run with multi or dir for several.")
+    if method.single:
+        problems.append(f"{config.method} trains one policy; train a new run with multi or dir for several.")
     if problems:
         raise UserError("\n".join(problems), "Nothing was changed.")
 
 
-def _go_on(run: RunFolder, threads: int | None, report: Report | None) -> Population:
-    """Train whatever is missing."""
+def go_on(run: RunFolder, threads: int | None = None, report: Report | None = None) -> Population:
+    """Train whatever a run still misses."""
     if changed := differences(run.manifest["versions"]):
         warnings.warn(f"Versions changed since {run.path} began: {', '.join(changed)}.", stacklevel=3)
     extension: dict[str, Any] = run.manifest["extension"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polygait.errors import UserError, unknown_name
+from polygait.tasks.task import Task
 from polygait.variations import (
     ActionDelay,
     BrokenJoint,
@@ -27,26 +28,6 @@ KINDS: dict[str, tuple[type[Edit], ...]] = {
     "sensors": (SensorFailure,),
 }
 """A robot's own conditions by what they change."""
-PAPER = {
-    "hopper": ("broken-leg", "broken-foot", "foot-mass", "foot-friction"),
-    "walker": (
-        "broken-leg",
-        "broken-foot",
-        "foot-mass",
-        "foot-friction",
-        "right-leg-sensor",
-        "left-leg-sensor",
-    ),
-    "ant": (
-        "broken-hip",
-        "broken-ankle",
-        "leg-mass",
-        "ankle-friction",
-        *(f"leg-{leg}-sensor" for leg in (1, 2, 3, 4)),
-    ),
-    "minitaur": ("motor-failure",),
-}
-"""The published conditions; for another robot the paper's suite is all it has."""
 NAMES = ("nominal", *KINDS, "paper")
 
 
@@ -62,8 +43,8 @@ class Condition(NamedTuple):
 NOMINAL = Condition("nominal", None, "nominal")
 
 
-def suite_conditions(suite: str, task: str, conditions: Mapping[str, str]) -> list[Condition]:
-    """The conditions of a suite for a robot whose named conditions these are."""
+def suite_conditions(suite: str, task: Task) -> list[Condition]:
+    """The conditions of a suite for a robot; the paper's are all it has where the paper has no such robot."""
     if suite.endswith(".toml"):
         return listed_conditions(suite, read_suite(suite))
     if suite not in NAMES:
@@ -71,11 +52,12 @@ def suite_conditions(suite: str, task: str, conditions: Mapping[str, str]) -> li
     if suite == "nominal":
         return [NOMINAL]
     kinds = KINDS.get(suite, (Edit,))
-    names = PAPER.get(task.removesuffix("-bullet"), tuple(conditions)) if suite == "paper" else conditions
-    found = [one for name in names for one in _spread(name, conditions, kinds)]
+    published = task.defaults.paper_conditions if suite == "paper" else None
+    names = task.conditions if published is None else published
+    found = [one for name in names for one in _spread(name, task.conditions, kinds)]
     if suite != "paper" and not found:
         raise UserError(
-            f"{task} has no named condition for the suite {suite!r}.",
+            f"{task.name} has no named condition for the suite {suite!r}.",
             "List variations in a TOML file and give its path as the suite.",
         )
     return [NOMINAL, *found]

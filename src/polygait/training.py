@@ -1,19 +1,18 @@
 """The main loop. Read this first: everything else is a detail of one of its lines.
 
     for each cohort of members (DiR: one at a time; Multi, DvD, SMERL: all at once)
-        repeat: rollout = collect(policies, task)
-                reward  = rollout.reward + method.bonus(rollout)
-                policies = ppo_update(policies, batch)   } side by side
-                method   = method.fit(rollout)           }
+        repeat: rollout = collect(learner.policy, task)
+                reward  = rollout.reward + method.intrinsic_reward(rollout)
+                learner.update(rollout, reward)   } side by side
+                method.update(rollout)            }
         write the members down
 
-One LoopState, with the task's snapshot, is all there is to checkpoint: a run killed at any moment and
-resumed ends in the same bits.
+One LoopState, with the task's and the learner's snapshot, is all there is to checkpoint: a run killed at any
+moment and resumed ends in the same bits.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,22 +22,37 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from polygait import learning
 from polygait.diversity.method import Method, Setting
-from polygait.diversity.registry import make_method
 from polygait.episodes import Job, Outcome, run_episodes
 from polygait.interruption import Interruption
+from polygait.learning.acting import ALONE, TRAINING_TILE
+from polygait.learning.keys import member_keys
+from polygait.learning.learner import Learner, PolicyState, Sizes
+from polygait.learning.rollout import (
+    Actor,
+    Position,
+    Rollout,
+    collect,
+    recent_mean,
+    rollout_noise,
+    start_position,
+    with_newest,
+)
+from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
-from polygait.population.population import Brain, member_tensors, method_tensors
+from polygait.population.population import member_tensors, section
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree, unflatten_tree
-from polygait.presets import RunConfig
 from polygait.progress import Progress, Report
+from polygait.run_config import RunConfig
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
 
 CHECKPOINT_SECONDS = 20.0
+"""At least so long from one checkpoint to the next."""
+CHECKPOINT_SHARE = 0.02
+"""Of the time may go into checkpoints: those with a replay buffer hold hundreds of megabytes in the end."""
 RECENT_EPISODES = 100
 """Completed episodes per member that its recent return averages over."""
 NOMINAL_EPISODES = 10
@@ -47,24 +61,23 @@ _CHOOSING = (NOMINAL_EPISODES,)
 """The start from which weights are chosen: not one of those by which they are judged."""
 
 
-class Kept(NamedTuple):
-    """What a member would leave if training ended now."""
+class BestPolicy(NamedTuple):
+    """What a member would keep if training ended now."""
 
-    brain: Brain
+    policies: PolicyState
     score: np.ndarray
     """Of the best single episode so far, per member, where the configuration asks for it."""
 
 
 class LoopState(NamedTuple):
-    """Everything that changes while a cohort trains, but for the physics."""
+    """Everything that changes while a cohort trains, but for the physics and a learner's memory."""
 
-    learner: learning.LearnerState
-    normalizer: learning.Normalizer
-    position: learning.Position
+    learner: Any
+    position: Position
     method: Any
     recent: np.ndarray
     """(member, RECENT_EPISODES) returns of completed episodes, newest last, NaN before the first."""
-    kept: Kept
+    kept: BestPolicy
     iteration: np.ndarray
 
 
@@ -73,6 +86,7 @@ class Cohort(NamedTuple):
 
     run: RunFolder
     config: RunConfig
+    learner: Learner
     method: Method
     task: Task
     keys: Key[Array, " member"]
@@ -85,8 +99,8 @@ class Cohort(NamedTuple):
         return len(self.keys)
 
 
-class Turn(NamedTuple):
-    """One turn of the loop: the new state, and a line for the log."""
+class TrainIteration(NamedTuple):
+    """What one iteration gave: the new state, and a line for the log."""
 
     state: LoopState
     record: dict[str, Any]
@@ -99,18 +113,22 @@ def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, 
         _save(cohort, state)
     else:
         state = _restore(cohort, state, checkpoint)
-    saved = begun = time.monotonic()
-    first_iteration = int(state.iteration)
+    begun = time.monotonic()
+    due = begun + CHECKPOINT_SECONDS
+    first_iteration, last_iteration = int(state.iteration), cohort.config.iterations
     with ThreadPoolExecutor(max_workers=1) as pool:
-        while int(state.iteration) < cohort.config.iterations:
-            state, record = _turn(cohort, state, pool)
-            cohort.run.append_metrics(record)
-            done = int(state.iteration) - first_iteration
-            seconds = time.monotonic() - begun
-            report(_progress(cohort, state, record, done * cohort.config.ppo.rollout_steps / seconds))
-            if stop.requested or time.monotonic() - saved > CHECKPOINT_SECONDS:
+        while int(state.iteration) < last_iteration:
+            state, record = _iterate(cohort, state, pool)
+            done = int(state.iteration)
+            if done % cohort.learner.log_interval == 0 or done == last_iteration:
+                cohort.run.append_metrics(record)
+            now = time.monotonic()
+            steps = (done - first_iteration) * cohort.config.learner.steps_per_iteration
+            report(_progress(cohort, state, record, steps / (now - begun)))
+            if stop.requested or now > due:
                 _save(cohort, state)
-                saved = time.monotonic()
+                taken = time.monotonic() - now
+                due = time.monotonic() + max(CHECKPOINT_SECONDS, taken / CHECKPOINT_SHARE)
             if stop.requested:
                 raise KeyboardInterrupt
     _save(cohort, state)
@@ -121,77 +139,72 @@ def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, 
 def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
     """The members to train next: those of the checkpoint, or the first that are missing."""
     config = RunConfig.from_json(run.manifest["config"])
-    method = make_method(config, StateFilter.from_json(run.manifest["filter"]))
+    state_filter = StateFilter.from_json(run.manifest["filter"])
+    method = config.method_class(config.method_config, state_filter, config.alpha)
     if checkpoint is None:
         first = len(run.members)
         size = config.members - first if method.simultaneous else 1
     else:
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
     task = make_task(config.task, num_envs=size * config.envs, num_threads=threads, **config.task_options)
-    keys = learning.member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, method, task, keys, first, threads)
-
-
-def _turn(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Turn:
-    """Collect, reward, improve."""
-    config, method, iteration = cohort.config, cohort.method, int(state.iteration)
-    diverged = cohort.task.num_diverged
-    rollout = _collect(cohort, state, iteration)
-    bonus = method.bonus(state.method, rollout)
-    prepared = learning.prepare_batch(rollout, rollout.reward + bonus.reward, state.normalizer, config.ppo)
-    fitting = pool.submit(method.fit, state.method, rollout, cohort.keys, iteration)
-    learner, statistics = learning.ppo_update(
-        state.learner, prepared.batch, cohort.keys, iteration, config.ppo
+    learner = config.learner_class(
+        config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
-    fitted = fitting.result()
+    keys = member_keys(jax.random.key(config.seed), first, size)
+    return Cohort(run, config, learner, method, task, keys, first, threads)
 
-    recent = learning.with_newest(state.recent, rollout.episodes)
+
+def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> TrainIteration:
+    """Collect, reward, improve."""
+    learner, method, iteration = cohort.learner, cohort.method, int(state.iteration)
+    diverged = cohort.task.num_diverged
+    rollout = _collect(cohort, learner.policy(state.learner, iteration), state.position, iteration)
+    bonus = method.intrinsic_reward(state.method, rollout)
+    updating = pool.submit(method.update, state.method, rollout, cohort.keys, iteration)
+    learned = learner.update(state.learner, rollout, rollout.reward + bonus.reward, cohort.keys, iteration)
+    updated = updating.result()
+
+    recent = with_newest(state.recent, rollout.episodes)
     state = LoopState(
-        learner=learner,
-        normalizer=prepared.normalizer,
+        learner=learned.state,
         position=rollout.position,
-        method=fitted.state,
+        method=updated.state,
         recent=recent,
-        kept=_kept(cohort, state.kept, Brain(learner.policy, prepared.normalizer.observation)),
+        kept=_kept(cohort, state.kept, learner.export(learned.state)),
         iteration=state.iteration + 1,
     )
-    numbers = {**statistics._asdict(), **bonus.statistics, **fitted.statistics}
+    numbers = {**learned.statistics, **bonus.statistics, **updated.statistics}
     record = {
         "members": [cohort.first, cohort.first + cohort.size],
         "iteration": iteration,
-        "steps": (iteration + 1) * config.ppo.rollout_steps,
-        "return": learning.recent_mean(recent).tolist(),
+        "steps": (iteration + 1) * cohort.config.learner.steps_per_iteration,
+        "return": recent_mean(recent).tolist(),
         "episodes": np.bincount(rollout.episodes.member, minlength=cohort.size).tolist(),
         "diverged": cohort.task.num_diverged - diverged,
         **{name: np.asarray(values, dtype=np.float64).tolist() for name, values in numbers.items()},
     }
-    return Turn(state, record)
+    return TrainIteration(state, record)
 
 
-def _collect(cohort: Cohort, state: LoopState, iteration: int) -> learning.Rollout:
-    config = cohort.config
-    policy = learning.acting_policy(state.learner.policy, state.normalizer, config.envs, config.ppo)
-    shape = (learning.rollout_length(config.ppo, config.envs), config.envs, cohort.task.action_size)
-    noise = learning.rollout_noise(cohort.keys, iteration, shape)
-    return learning.collect(cohort.task, policy, noise, state.position)
+def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) -> Rollout:
+    envs = cohort.config.envs
+    shape = (cohort.config.learner.steps_per_iteration // envs, envs, cohort.task.action_size)
+    return collect(cohort.task, policy, rollout_noise(cohort.keys, iteration, shape), position)
 
 
 def _initial_state(cohort: Cohort) -> LoopState:
     """Fresh networks, and every environment at the start of its own seed's first episode."""
     config, task, size = cohort.config, cohort.task, cohort.size
-    learner = learning.initial_learner(cohort.keys, (task.observation_size, task.action_size), config.ppo)
-    normalizer = learning.initial_normalizer(size, config.envs, task.observation_size)
+    learner = cohort.learner.init(cohort.keys)
     members = range(cohort.first, cohort.first + size)
     seeds = [seed for member in members for seed in _env_seeds(config.seed, member, config.envs)]
-    earlier = [method_tensors(cohort.run, index) for index in range(cohort.first)]
-    setting = Setting(task.action_size, size)
+    earlier = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
     return LoopState(
         learner=learner,
-        normalizer=normalizer,
-        position=learning.start_position(task, size, seeds),
-        method=cohort.method.begin(cohort.keys, setting, earlier),
+        position=start_position(task, size, seeds),
+        method=cohort.method.init(cohort.keys, Setting(task.action_size, size), earlier),
         recent=np.full((size, RECENT_EPISODES), np.nan),
-        kept=Kept(Brain(learner.policy, normalizer.observation), np.full(size, -np.inf)),
+        kept=BestPolicy(cohort.learner.export(learner), np.full(size, -np.inf)),
         iteration=np.array(0),
     )
 
@@ -201,38 +214,43 @@ def _env_seeds(seed: int, member: int, count: int) -> list[int]:
     return np.random.SeedSequence([seed, member]).generate_state(count, np.uint64).tolist()
 
 
-def _kept(cohort: Cohort, kept: Kept, brain: Brain) -> Kept:
+def _kept(cohort: Cohort, kept: BestPolicy, newest: PolicyState) -> BestPolicy:
     """The newest weights, or those of the best single deterministic episode so far, as the authors do."""
     if cohort.config.keep == "last":
-        return Kept(brain, kept.score)
-    score = _nominal(cohort, brain, _CHOOSING).total_reward
+        return BestPolicy(newest, kept.score)
+    score = _nominal(cohort, newest, _CHOOSING).total_reward
     better = score > kept.score
     chosen = jax.tree.map(
-        lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old), brain, kept.brain
+        lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old),
+        newest,
+        kept.policies,
     )
-    return Kept(jax.tree.map(_like, brain, chosen), np.maximum(score, kept.score))
+    return BestPolicy(jax.tree.map(_like, newest, chosen), np.maximum(score, kept.score))
 
 
 def _like(leaf: Any, value: np.ndarray) -> Any:
     return value.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else jax.numpy.asarray(value, leaf.dtype)
 
 
-def _nominal(cohort: Cohort, brain: Brain, seeds: Sequence[int]) -> Outcome:
+def _nominal(cohort: Cohort, policies: PolicyState, seeds: Sequence[int]) -> Outcome:
     """Episodes with mean actions in the nominal world, the same starts for every member."""
     config = cohort.config
-    moments = brain.moments if config.ppo.normalize_observations else None
     jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in seeds]
+
+    def actor(members: Sequence[int], num_envs: int) -> Actor:
+        return cohort.learner.actor(member_of(policies, np.array(members)), num_envs, ALONE)
 
     def make(count: int) -> Task:
         return make_task(config.task, count, num_threads=cohort.threads, **config.task_options)
 
-    return run_episodes(brain.policy, moments, make, jobs)
+    return run_episodes(actor, make, jobs)
 
 
 def _save(cohort: Cohort, state: LoopState) -> None:
     cohort.run.sync_metrics()
     tensors = {f"state{name}": array for name, array in flatten_tree(state).items()}
-    tensors |= {f"task.{name}": np.asarray(array) for name, array in cohort.task.snapshot().items()}
+    for owner, snapshot in (("task", cohort.task.snapshot()), ("learner", cohort.learner.snapshot())):
+        tensors |= {f"{owner}.{name}": np.asarray(array) for name, array in snapshot.items()}
     metadata = {"first": cohort.first, "size": cohort.size, "metrics": cohort.run.metrics_size()}
     cohort.run.save_checkpoint(int(state.iteration), tensors, metadata)
 
@@ -240,35 +258,47 @@ def _save(cohort: Cohort, state: LoopState) -> None:
 def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopState:
     cohort.run.truncate_metrics(checkpoint.metadata["metrics"])
     cohort.task.restore(checkpoint.section("task."))
-    return unflatten_tree(like, checkpoint.section("state"))
+    cohort.learner.restore(checkpoint.section("learner."))
+    return unflatten_tree(like, _migrated(checkpoint.section("state")))
+
+
+def _migrated(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The state of a checkpoint under the names of today: 0.1 kept networks and normaliser side by side."""
+    if not any(name.startswith(".normalizer") for name in tensors):
+        return tensors
+    renamed = {".learner": ".learner.networks", ".normalizer": ".learner.normalizer"}
+    renamed[".kept.brain"] = ".kept.policies"
+    return {
+        next(
+            (new + name.removeprefix(old) for old, new in renamed.items() if name.startswith(old)), name
+        ): array
+        for name, array in tensors.items()
+    }
 
 
 def _write_members(cohort: Cohort, state: LoopState) -> None:
     """Judge the finished members and write each into its file."""
-    config = cohort.config
-    kept = state._replace(
-        learner=dataclasses.replace(state.learner, policy=state.kept.brain.policy),
-        normalizer=state.normalizer._replace(observation=state.kept.brain.moments),
-    )
-    judged = cohort.method.judge(state.method, _collect(cohort, kept, config.iterations))
-    outcome = _nominal(cohort, state.kept.brain, range(NOMINAL_EPISODES))
+    config, policies = cohort.config, state.kept.policies
+    actor = cohort.learner.actor(policies, config.envs, TRAINING_TILE)
+    fresh = _collect(cohort, actor, state.position, config.iterations)
+    metrics = cohort.method.metrics(state.method, fresh)
+    outcome = _nominal(cohort, policies, range(NOMINAL_EPISODES))
     returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
     fell = outcome.fell.reshape(cohort.size, NOMINAL_EPISODES)
-    recent = learning.recent_mean(state.recent)
-    left = cohort.method.leave(state.method)
+    recent = recent_mean(state.recent)
+    exported = cohort.method.export(state.method)
+    finished = jax.tree.map(np.asarray, (policies, cohort.learner.critic(state.learner)))
     for row in range(cohort.size):
-        brain, critic = jax.tree.map(
-            lambda array, row=row: np.asarray(array)[row], (state.kept.brain, state.learner.critic)
-        )
         summary = {
             "nominal_return": float(returns[row].mean()),
             "nominal_std": float(returns[row].std()),
             "nominal_falls": float(fell[row].mean()),
             "training_return": float(recent[row]),
-            **{name: float(values[row]) for name, values in judged.items()},
+            **{name: float(values[row]) for name, values in metrics.items()},
         }
-        steps = config.iterations * config.ppo.rollout_steps
-        cohort.run.save_member(cohort.first + row, member_tensors(brain, critic, left[row]), steps, summary)
+        policy, critic = member_of(finished, row)
+        tensors = member_tensors(policy, critic, exported[row])
+        cohort.run.save_member(cohort.first + row, tensors, config.steps_per_member, summary)
 
 
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:
@@ -282,12 +312,12 @@ def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: fl
         members=f"{members}/{config.members}",
         share=(cohort.first + share * cohort.size) / config.members,
         steps=record["steps"],
-        total_steps=config.iterations * config.ppo.rollout_steps,
+        total_steps=config.steps_per_member,
         steps_per_second=rate * cohort.size,
         episode_return=float(np.nanmean(record["return"]))
         if not np.isnan(record["return"]).all()
         else np.nan,
         bonus_ratio=float(np.mean(record.get("bonus_ratio", 0.0))),
-        seconds_left=left * config.iterations * config.ppo.rollout_steps / rate,
+        seconds_left=left * config.steps_per_member / rate,
         record=record,
     )

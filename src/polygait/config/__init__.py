@@ -1,7 +1,6 @@
 """Every choice a run is made of: frozen records whose fields are also their documentation."""
 
 from polygait.config.learners import PPOConfig, SACConfig
-from polygait.config.methods import DirConfig, DvdConfig, SmerlConfig
 from polygait.config.wishes import (
     AdaptConfig,
     EvaluateConfig,
@@ -14,13 +13,10 @@ from polygait.config.wishes import (
 
 __all__ = [
     "AdaptConfig",
-    "DirConfig",
-    "DvdConfig",
     "EvaluateConfig",
     "FiltersConfig",
     "PPOConfig",
     "SACConfig",
-    "SmerlConfig",
     "TrainConfig",
     "check_seed",
     "from_wishes",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 from polygait.errors import UserError
 
@@ -13,10 +13,11 @@ from polygait.errors import UserError
 class PPOConfig:
     """How one policy learns from its own experience (paper, Appendix C.3)."""
 
+    name: ClassVar[str] = "ppo"
     learning_rate: float = 3e-4
     """Step size of Adam, for policy and critic alike."""
-    anneal_iterations: int = 0
-    """Iterations over which the step size falls linearly to zero; 0 keeps it. A preset may set it."""
+    anneal_iterations: int | None = 0
+    """Iterations over which the step size falls linearly to zero; 0 keeps it, none means all of a run's."""
     adam_epsilon: float = 1e-8
     """What Adam adds to its denominator."""
     minibatch_size: int = 256
@@ -81,7 +82,7 @@ class PPOConfig:
         positive += ("max_gradient_norm", "action_std", "rollout_steps")
         rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
         for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
-            rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
+            rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         for name in ("policy_hidden", "critic_hidden"):
@@ -91,6 +92,25 @@ class PPOConfig:
             for name, (kept, rule) in rules.items()
             if not kept
         ]
+
+    def for_run(self, iterations: int) -> Self:
+        """The same with what depends on a run's length filled in."""
+        return replace(self, anneal_iterations=iterations) if self.anneal_iterations is None else self
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """A member's environment steps between two updates."""
+        return self.rollout_steps
+
+    @property
+    def update_cost(self) -> float:
+        """Time of an update, as a share of one with ten epochs."""
+        return self.epochs / 10
+
+    def network_widths(self, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+        """The layers of every network; `sizes` = (observation size, action size)."""
+        states, actions = sizes
+        return [(states, *self.policy_hidden, actions), (states, *self.critic_hidden, 1)]
 
     def check(self) -> None:
         """Raise one UserError that names every problem."""
@@ -103,6 +123,7 @@ class PPOConfig:
 class SACConfig:
     """How Soft Actor-Critic learns from a replay buffer (paper, Appendix A; Haarnoja et al. 2018)."""
 
+    name: ClassVar[str] = "sac"
     learning_rate: float = 3e-4
     """Step size of Adam, for policy, critics and temperature alike."""
     minibatch_size: int = 256
@@ -161,3 +182,23 @@ class SACConfig:
     def block_updates(self) -> int:
         """Gradient steps after every block of environment steps."""
         return round(self.updates_per_step * self.block_steps)
+
+    def for_run(self, iterations: int) -> Self:
+        """Nothing here depends on a run's length."""
+        return self
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """A member's environment steps between two updates."""
+        return self.block_steps
+
+    @property
+    def update_cost(self) -> float:
+        """Time of an update, as a share of PPO's with ten epochs (docs/results.md)."""
+        return 60 * self.updates_per_step
+
+    def network_widths(self, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+        """The layers of every network; `sizes` = (observation size, action size)."""
+        states, actions = sizes
+        critic = (states + actions, *self.critic_hidden, 1)
+        return [(states, *self.policy_hidden, 2 * actions), critic, critic]

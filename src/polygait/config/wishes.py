@@ -38,6 +38,8 @@ class TrainConfig:
     """All randomness follows from it."""
     preset: str = "robust"
     """robust mends the known flaws; paper follows the paper and its authors."""
+    learner: str = "ppo"
+    """How policies improve: ppo or sac."""
     remove: tuple[str, ...] | str | None = None
     """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
     alpha: float | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,12 +13,46 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from polygait.config import DirConfig
 from polygait.learning.networks import Mlp
 from polygait.learning.normalizer import Moments, center_and_factor
 
 LOG_STD_RANGE = (-10.0, 0.5)
 """Softly, the logarithm of the standard deviation stays within these bounds."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """How an inverse-dynamics model is built and fitted."""
+
+    hidden: tuple[int, ...] = (128, 128)
+    """Widths of the inverse-dynamics model's hidden layers."""
+    learning_rate: float = 3e-4
+    """Step size of its Adam."""
+    weight_decay: float = 0.0
+    """Factor of the weights added to their gradient."""
+    epochs: int = 4
+    """How many times each transition of a rollout is used."""
+    minibatch_size: int = 256
+    """Transitions in one gradient step."""
+    normalize_inputs: bool = True
+    """Show the model filtered states with running mean 0 and variance 1."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = [
+            f"dir.{name} must be finite and above 0, got {getattr(self, name)}."
+            for name in ("learning_rate", "epochs", "minibatch_size")
+            if not 0 < getattr(self, name) < math.inf
+        ]
+        if not 0 <= self.weight_decay < math.inf:
+            found.append(f"dir.weight_decay must be finite and not negative, got {self.weight_decay}.")
+        if not all(width > 0 for width in self.hidden):
+            found.append(f"dir.hidden must hold widths above 0, got {self.hidden}.")
+        return found
+
+    def widths(self, kept_size: int, action_size: int) -> tuple[int, ...]:
+        """The layers of a model behind a filter that keeps so many numbers."""
+        return (2 * kept_size, *self.hidden, 2 * action_size)
 
 
 class Transitions(NamedTuple):
@@ -39,9 +74,9 @@ class InverseDynamics(eqx.Module):
     center: Float[Array, " kept"]
     factor: Float[Array, " kept"]
 
-    def __init__(self, key: Key[Array, ""], kept_size: int, action_size: int, config: DirConfig) -> None:
+    def __init__(self, key: Key[Array, ""], kept_size: int, action_size: int, config: ModelConfig) -> None:
         """A fresh model for a filter that keeps `kept_size` numbers."""
-        self.network = Mlp(key, (2 * kept_size, *config.hidden, 2 * action_size), "relu")
+        self.network = Mlp(key, config.widths(kept_size, action_size), "relu")
         self.center = jnp.zeros(kept_size)
         self.factor = jnp.ones(kept_size)
 
@@ -76,7 +111,7 @@ def normalized(model: InverseDynamics, moments: Moments) -> InverseDynamics:
     return _with_statistics(model, (jnp.asarray(center[0]), jnp.asarray(factor[0])))
 
 
-def initial_optimizer(model: InverseDynamics, config: DirConfig) -> optax.OptState:
+def initial_optimizer(model: InverseDynamics, config: ModelConfig) -> optax.OptState:
     """What fit_model's Adam knows before its first step."""
     return _optimizer(config).init(_trained(model))
 
@@ -87,7 +122,7 @@ def fit_model(
     optimizer: optax.OptState,
     transitions: Transitions,
     order: Int[Array, "step minibatch"],
-    config: DirConfig,
+    config: ModelConfig,
 ) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
     """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
     statistics = (model.center, model.factor)
@@ -107,7 +142,7 @@ def fit_model(
     return _with_statistics(network, statistics), optimizer, losses.mean()
 
 
-def _optimizer(config: DirConfig) -> optax.GradientTransformation:
+def _optimizer(config: ModelConfig) -> optax.GradientTransformation:
     """Adam; weight decay enters the gradient, as in the authors' optimiser."""
     return optax.chain(optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate))
 

@@ -7,13 +7,15 @@ a tree of arrays with a leading member axis where members have their own, so tha
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from polygait.config.settings import NoSettings
 from polygait.learning.rollout import Rollout
+from polygait.tasks.state import StateFilter
 
 Tensors = Mapping[str, np.ndarray]
 Statistics = Mapping[str, np.ndarray]
@@ -28,14 +30,14 @@ class Setting(NamedTuple):
     """Members of the cohort that trains together."""
 
 
-class Bonus(NamedTuple):
+class IntrinsicReward(NamedTuple):
     """The reward a method adds."""
 
     reward: Float[np.ndarray, "time member env"]
     statistics: Statistics
 
 
-class Fitted(NamedTuple):
+class MethodUpdate(NamedTuple):
     """A method's state after learning from a rollout."""
 
     state: Any
@@ -59,28 +61,80 @@ def bonus_statistics(
 
 
 class Method(ABC):
-    """One way to make members different. Stateless: everything that changes is in the state it returns."""
+    """One way to make members different. Stateless: everything that changes is in the state it returns.
 
-    name: str
-    simultaneous: bool
+    A method is one class in one file: the class attributes are all that the rest of polygait asks about it.
+    """
+
+    name: ClassVar[str]
+    """What it is called on the command line; also the name of its section of settings and of its file."""
+    title: ClassVar[str]
+    """What it is called in tables and charts."""
+    colour: ClassVar[str] = "#7F7F7F"
+    rank: ClassVar[int] = 100
+    """Its place in tables: the paper's order, others after it."""
+    Config: ClassVar[type[Any]] = NoSettings
+    """Its settings, a frozen dataclass with `problems()`."""
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Values of Config that differ from its defaults, per preset."""
+    default_alpha: ClassVar[float] = 0.0
+    """The usual factor of its bonus, for robots that name no other."""
+    has_bonus: ClassVar[bool] = True
+    """Whether it pays for anything but the task; without a bonus there is no factor to choose."""
+    needs_peers: ClassVar[bool] = False
+    """Whether it compares members while these train together, and so needs two of them at once."""
+    simultaneous: ClassVar[bool]
     """Whether all members train at once, or one after another."""
+    single: ClassVar[bool] = False
+    """Whether it trains one policy, with the steps of a whole population."""
+    reports_novelty: ClassVar[bool] = False
+    """Whether `metrics` tells how unlike the earlier members a new one is."""
+    update_cost: ClassVar[float] = 0.0
+    """Time of its own update, as a share of PPO's with ten epochs."""
+
+    def __init__(self, config: Any, state_filter: StateFilter, alpha: float) -> None:
+        self.config = config
+        self.filter = state_filter
+        self.alpha = alpha
+
+    @classmethod
+    def prepare(cls, config: Any, best_return: Callable[[str], float]) -> Any:
+        """Its settings when a run begins; `best_return(folder)` is what the best member of a run earned."""
+        return config
+
+    @classmethod
+    def is_stationary(cls, config: Any) -> bool:
+        """Whether a transition's bonus stays the same while a cohort trains, so that it can be remembered."""
+        return not cls.needs_peers
+
+    @classmethod
+    def problems(cls, config: Any, num_members: int, samples: int) -> list[str]:
+        """Rules that settings break together: `samples` are one member's steps in a rollout."""
+        return []
+
+    @classmethod
+    def network_widths(cls, config: Any, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+        """The layers of every network that a member keeps; `sizes` = (observation size, action size)."""
+        return []
 
     @abstractmethod
-    def begin(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> Any:
-        """The state for a new cohort, given what earlier members left (`leave`)."""
+    def init(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> Any:
+        """The state for a new cohort, given what earlier members left (`export`)."""
 
     @abstractmethod
-    def bonus(self, state: Any, rollout: Rollout) -> Bonus:
+    def intrinsic_reward(self, state: Any, rollout: Rollout) -> IntrinsicReward:
         """The reward to add to the task's."""
 
     @abstractmethod
-    def fit(self, state: Any, rollout: Rollout, keys: Key[Array, " member"], iteration: int) -> Fitted:
+    def update(
+        self, state: Any, rollout: Rollout, keys: Key[Array, " member"], iteration: int
+    ) -> MethodUpdate:
         """Learn from a rollout; may run beside the policy's own update."""
 
     @abstractmethod
-    def leave(self, state: Any) -> list[Tensors]:
+    def export(self, state: Any) -> list[Tensors]:
         """What each member of a finished cohort leaves to those that come after it."""
 
-    def judge(self, state: Any, rollout: Rollout) -> Statistics:
+    def metrics(self, state: Any, rollout: Rollout) -> Statistics:
         """What the method can say about finished members, from fresh experience of theirs."""
         return {}

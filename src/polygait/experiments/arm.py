@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from polygait.config import DirConfig
+from polygait.diversity.inverse_dynamics import ModelConfig
 from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer
 from polygait.learning.keys import named_key
 from polygait.tasks.state import StateFilter, StateLayout
@@ -32,7 +32,7 @@ FILTERS = {
     "without the shoulder's": StateFilter.remove(LAYOUT, "shoulder"),
     "neither angle": StateFilter.nothing(LAYOUT),
 }
-CONFIG = DirConfig(hidden=(32, 32), learning_rate=3e-3, epochs=60)
+CONFIG = ModelConfig(hidden=(32, 32), learning_rate=3e-3, epochs=60)
 """Of the models."""
 
 

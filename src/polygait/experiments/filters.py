@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from polygait.config import DirConfig, FiltersConfig, from_wishes
+from polygait.config import FiltersConfig, from_wishes
+from polygait.diversity.inverse_dynamics import ModelConfig
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, world_of
 from polygait.errors import UserError
 from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer, marginal
@@ -22,7 +23,6 @@ from polygait.learning.keys import named_key
 from polygait.population.population import Population
 from polygait.progress import Count, silent
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import action_names
 
 WHOLE, NOTHING = "nothing removed", "everything removed"
 PERIOD = 4
@@ -99,7 +99,8 @@ def diagnose(population: Population, report: Count = silent, **wishes: Any) -> D
         for name, one in inferences.items()
     ]
     verdicts.sort(key=lambda one: -one.revealed)
-    return Diagnosis(verdicts, action_names(population.make_task()), len(seen.action), len(fresh.action))
+    actions = list(population.make_task().anatomy.actions)
+    return Diagnosis(verdicts, actions, len(seen.action), len(fresh.action))
 
 
 def candidate_filters(population: Population, remove: tuple[str, ...]) -> dict[str, StateFilter]:
@@ -145,11 +146,13 @@ def _experience(population: Population, config: FiltersConfig) -> tuple[Experien
     return seen, checked, fresh
 
 
-def _model_config(population: Population, config: FiltersConfig, held_in: int) -> DirConfig:
+def _model_config(population: Population, config: FiltersConfig, held_in: int) -> ModelConfig:
     """The models that this population would be trained with, and a minibatch that the data can fill."""
-    own = population.config.dir
+    own = population.config.method_config
+    if not isinstance(own, ModelConfig):
+        own = ModelConfig()
     fitting = 2 ** int(math.log2(max(1, min(own.minibatch_size, held_in))))
-    return DirConfig(
+    return ModelConfig(
         hidden=own.hidden,
         learning_rate=own.learning_rate,
         weight_decay=own.weight_decay,

@@ -7,33 +7,44 @@ Afterwards all are asked about the same fresh episodes of the finished agent: th
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import warnings
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from polygait.experiments.reading import (
-    SETTINGS,
-    TASK,
-    Laboratory,
-    LoopState,
-    MotivationConfig,
-    make_laboratory,
-    train,
-)
+from polygait.config import TrainConfig
+from polygait.diversity.inverse_dynamics import InverseDynamics
+from polygait.errors import UserError
+from polygait.experiments.reading import SETTINGS, TASK, ReadingConfig, state_filters
 from polygait.experiments.revealing import Experience, Inference, filtered, infer
-from polygait.interruption import Interruption
+from polygait.learning.keys import member_keys
 from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
-from polygait.learning.squashed import NumpySquashed
+from polygait.population.population import Population, load, section
 from polygait.population.store import RunFolder
-from polygait.population.trees import flatten_tree
-from polygait.progress import Report, silent
+from polygait.population.trees import unflatten_tree
+from polygait.progress import Report
+from polygait.runs import begin, go_on
 from polygait.tasks.registry import make_task
-from polygait.tasks.state import StateFilter
-from polygait.tasks.task import action_names
-from polygait.versions import differences, versions
+
+
+@dataclass(frozen=True)
+class MotivationConfig:
+    """What is run; the defaults are the paper's."""
+
+    steps: int = 1_000_000
+    """Environment steps of the Soft Actor-Critic agent, rounded up to whole blocks."""
+    seed: int = 0
+    """All randomness follows from it."""
+    episodes: int = 30
+    """Of the finished agent, about which the models are asked."""
+    updates_per_step: float = 1.0
+    """Gradient steps per environment step; fewer are faster and learn less."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+    overrides: tuple[str, ...] = ()
+    """Any other setting of the agent and the models, for example motivation.model_hidden=64,64."""
 
 
 class Result(NamedTuple):
@@ -64,80 +75,85 @@ class Result(NamedTuple):
 
 
 def run_motivation(
-    config: MotivationConfig,
-    out: str | os.PathLike[str],
-    threads: int | None = None,
-    report: Report | None = None,
+    config: MotivationConfig, out: str | os.PathLike[str], report: Report | None = None
 ) -> Result:
     """Run the experiment in a new folder."""
-    config.check()
-    layout = make_task(TASK).layout
-    description = {
-        "config": {"experiment": "motivation", **dataclasses.asdict(config)},
-        "task": TASK,
-        "layout": layout.to_json(),
-        "filter": StateFilter.identity(layout).to_json(),
-        "versions": versions(),
-        "seeds": {"seed": config.seed},
-    }
-    return _go_on(RunFolder.create(out, description), threads, report)
+    if config.episodes < 1:
+        raise UserError(f"episodes must be at least 1, got {config.episodes}.", "Nothing was started.")
+    training = TrainConfig(
+        task=TASK,
+        method="pg",
+        learner=ReadingConfig.name,
+        steps=config.steps,
+        seed=config.seed,
+        threads=config.threads,
+        overrides=(f"motivation.updates_per_step={config.updates_per_step}", *config.overrides),
+    )
+    asked = {"name": "motivation", "episodes": config.episodes}
+    return _to_its_end(begin(training, out, experiment=asked), config.threads, report)
 
 
 def resume_motivation(
     path: str | os.PathLike[str], threads: int | None = None, report: Report | None = None
 ) -> Result:
     """Go on where the experiment stopped, bit for bit; a finished one tells its result again."""
-    return _go_on(RunFolder.open(path), threads, report)
+    return _to_its_end(RunFolder.open(path), threads, report)
 
 
-def _go_on(run: RunFolder, threads: int | None, report: Report | None) -> Result:
-    if run.complete:
+def _to_its_end(run: RunFolder, threads: int | None, report: Report | None) -> Result:
+    if "result" in run.manifest:
         return Result.from_json(run.manifest["result"])
-    if changed := differences(run.manifest["versions"]):
-        warnings.warn(f"Versions changed since {run.path} began: {', '.join(changed)}.", stacklevel=3)
-    described = run.manifest["config"]
-    config = MotivationConfig.from_json({name: described[name] for name in described if name != "experiment"})
-    with run.writing(), Interruption() as stop:
-        laboratory = make_laboratory(run, config, threads)
-        state = train(laboratory, report or silent, stop)
-        result = _question(laboratory, state)
-        kept = {"learner": state.agent.learner, "models": [one.model for one in state.models]}
-        steps = config.blocks * config.sac.block_steps
-        run.save_member(0, flatten_tree(kept), steps, {"nominal_return": float(result.returns.mean())})
-        run.update_manifest({"complete": True, "result": result.to_json()})
-        run.clear_checkpoints()
+    population = load(run.path) if run.complete else go_on(run, threads, report)
+    result = _question(RunFolder.open(run.path), population, threads)
+    with run.writing():
+        run.update_manifest({"result": result.to_json()})
     return result
 
 
-def _question(laboratory: Laboratory, state: LoopState) -> Result:
+def _question(run: RunFolder, population: Population, threads: int | None) -> Result:
     """Ask every model about the same episodes, played as while learning: with actions drawn from the policy.
 
     Actions without noise would be others than the models learned to read; they only give the returns.
     """
-    sampled = _episodes(laboratory, state, noisy=True)
-    calm = _episodes(laboratory, state, noisy=False)
+    episodes = run.manifest["experiment"]["episodes"]
+    sampled = _episodes(population, episodes, threads, noisy=True)
+    calm = _episodes(population, episodes, threads, noisy=False)
     alive = first_episodes(sampled)
     experience = Experience(
         sampled.observation[alive], sampled.action[alive], sampled.next_observation[alive]
     )
+    filters = state_filters(population.layout)
     models = {
-        name: infer(one.model, filtered(experience, own))
-        for name, one, own in zip(SETTINGS, state.models, laboratory.filters, strict=True)
+        name: infer(model, filtered(experience, own))
+        for name, model, own in zip(SETTINGS, _models(run, population), filters, strict=True)
     }
     returns = np.where(first_episodes(calm), calm.reward, 0.0).sum(axis=(0, 1))
-    actions = action_names(laboratory.task)
+    actions = list(population.make_task().anatomy.actions)
     return Result(models, actions, len(experience.action), returns)
 
 
-def _episodes(laboratory: Laboratory, state: LoopState, noisy: bool) -> Rollout:
+def _models(run: RunFolder, population: Population) -> list[InverseDynamics]:
+    """The models that were trained beside the agent, from its member's file."""
+    config: ReadingConfig = population.config.learner
+    like = [
+        InverseDynamics(jax.random.key(0), own.size, population.action_size, config.model)
+        for own in state_filters(population.layout)
+    ]
+    return unflatten_tree(like, section(run.load_member(0), "critic['models']"))
+
+
+def _episodes(population: Population, episodes: int, threads: int | None, noisy: bool) -> Rollout:
     """Steps of the finished agent from fresh starts, long enough for a whole episode everywhere."""
-    task = make_task(TASK, num_envs=laboratory.config.episodes, num_threads=laboratory.threads)
-    shape = (task.max_episode_steps, task.num_envs, task.action_size)
+    task = make_task(TASK, num_envs=episodes, num_threads=threads)
+    shape = (task.max_episode_steps, episodes, task.action_size)
     noise = np.zeros((shape[0], 1, *shape[1:]), np.float32)
     if noisy:
-        noise = rollout_noise(laboratory.agent.key[None], laboratory.config.blocks, shape)
-    actor = NumpySquashed(state.agent.learner.actor.policy)
-    return collect(task, actor, noise, start_position(task, 1, list(range(task.num_envs))))
+        config = population.config
+        keys = member_keys(jax.random.key(config.seed), 0, 1)
+        noise = rollout_noise(keys, config.iterations + 1, shape)
+    return collect(
+        task, population.actor([0], episodes), noise, start_position(task, 1, list(range(episodes)))
+    )
 
 
 def _plain(inference: Inference) -> dict[str, Any]:

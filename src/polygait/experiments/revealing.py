@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Shaped
 
-from polygait.config import DirConfig
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
+    ModelConfig,
     Transitions,
     fit_model,
     initial_optimizer,
@@ -54,7 +54,7 @@ def filtered(experience: Experience, state_filter: StateFilter) -> Transitions:
 
 
 def fit(
-    seen: Experience, checked: Experience, state_filter: StateFilter, config: DirConfig, key: Key[Array, ""]
+    seen: Experience, checked: Experience, state_filter: StateFilter, config: ModelConfig, key: Key[Array, ""]
 ) -> InverseDynamics:
     """A model of the actions behind a filter, by maximum likelihood on what was seen.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
-from polygait.learning.networks import Policy
+from polygait.learning.networks import Mlp, Policy
 from polygait.learning.normalizer import CLIP, Moments, center_and_factor
 
 TRAINING_TILE = 16
@@ -15,34 +15,52 @@ ALONE = 1
 """Each row by itself: its action has the same bits wherever and beside whatever it is computed."""
 
 
-class NumpyPolicy:
-    """The mean actions of a cohort: tanh(mlp(normalised observation)), each member with its own weights.
+class NumpyNetwork:
+    """The multilayer perceptrons of a cohort, each member with its own weights and its own rows.
 
-    Rows are padded to whole tiles of one size, so a row's action does not depend on what other tiles hold.
+    Rows are padded to whole tiles of one size, so a row's outputs do not depend on what other tiles hold.
     """
 
-    std: Float32[np.ndarray, "member action"]
-
-    def __init__(
-        self, policy: Policy, moments: Moments | None, envs_per_member: int, tile: int = TRAINING_TILE
-    ) -> None:
-        """Copy a stacked policy (leading member axis); without `moments` observations are taken raw."""
-        network = policy.network
+    def __init__(self, network: Mlp, num_envs: int, tile: int) -> None:
+        """Copy a stacked network (leading member axis) for so many rows of each member."""
         self._weights = [np.array(weight)[:, None] for weight in network.weights]
         self._biases = [np.array(bias)[:, None, None] for bias in network.biases]
-        self.std = np.array(policy.std())
-        num_members, _, observation_size, _ = self._weights[0].shape
+        self._activate = np.tanh if network.activation == "tanh" else _rectify
+        num_members, _, input_size, _ = self._weights[0].shape
+        num_tiles = -(-num_envs // tile)
+        rows = (num_members, num_tiles, tile)
+        padded = np.zeros((num_members, num_tiles * tile, input_size), np.float32)
+        self.inputs: np.ndarray = padded[:, :num_envs]
+        """(member, env, input) to be written before every call of `outputs`."""
+        self._tiles = padded.reshape(*rows, input_size)
+        self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
+        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, -1)[:, :num_envs]
+
+    def outputs(self) -> Float32[np.ndarray, "member env output"]:
+        """The last layer's values; a view that the next call overwrites."""
+        values = self._tiles
+        for index, (weight, bias, layer) in enumerate(
+            zip(self._weights, self._biases, self._layers, strict=True)
+        ):
+            np.matmul(values, weight, out=layer)
+            np.add(layer, bias, out=layer)
+            values = layer if index == len(self._layers) - 1 else self._activate(layer, out=layer)
+        return self._outputs
+
+
+class NumpyPolicy:
+    """The mean actions of a cohort: tanh(mlp(normalised observation)), each member with its own weights."""
+
+    def __init__(
+        self, policy: Policy, moments: Moments | None, num_envs: int, tile: int = TRAINING_TILE
+    ) -> None:
+        """Copy a stacked policy (leading member axis); without `moments` observations are taken raw."""
+        self._network = NumpyNetwork(policy.network, num_envs, tile)
+        self._std = np.array(policy.std())[:, None]
         self._normalization = None
         if moments is not None:
             center, factor = center_and_factor(moments)
             self._normalization = center[:, None], factor[:, None]
-        num_tiles = -(-envs_per_member // tile)
-        rows = (num_members, num_tiles, tile)
-        self._num_envs = envs_per_member
-        self._inputs = np.zeros((num_members, num_tiles * tile, observation_size), np.float32)
-        self._tiles = self._inputs.reshape(*rows, observation_size)
-        self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
-        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, self._layers[-1].shape[-1])
 
     def act(
         self,
@@ -51,14 +69,14 @@ class NumpyPolicy:
         out: Float32[np.ndarray, "member env action"],
     ) -> None:
         """Write a = μ(s) + σ·noise, unclipped, into `out`."""
-        np.multiply(noise, self.std[:, None], out=out)
+        np.multiply(noise, self._std, out=out)
         np.add(out, self.mean(observation), out=out)
 
     def mean(
         self, observation: Float32[np.ndarray, "member env state"]
     ) -> Float32[np.ndarray, "member env action"]:
         """The mean action of every environment; a view that the next call overwrites."""
-        inputs = self._inputs[:, : self._num_envs]
+        inputs = self._network.inputs
         if self._normalization is None:
             inputs[:] = observation
         else:
@@ -67,9 +85,9 @@ class NumpyPolicy:
             np.multiply(inputs, factor, out=inputs)
             np.maximum(inputs, -CLIP, out=inputs)
             np.minimum(inputs, CLIP, out=inputs)
-        values = self._tiles
-        for weight, bias, layer in zip(self._weights, self._biases, self._layers, strict=True):
-            np.matmul(values, weight, out=layer)
-            np.add(layer, bias, out=layer)
-            values = np.tanh(layer, out=layer)
-        return self._outputs[:, : self._num_envs]
+        outputs = self._network.outputs()
+        return np.tanh(outputs, out=outputs)
+
+
+def _rectify(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+    return np.maximum(values, 0.0, out=out)

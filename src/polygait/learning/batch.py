@@ -8,8 +8,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32
 
 from polygait.config import PPOConfig
-from polygait.learning.acting import NumpyPolicy
-from polygait.learning.networks import Policy
 from polygait.learning.normalizer import (
     Normalizer,
     merge_moments,
@@ -36,14 +34,6 @@ class PreparedBatch(NamedTuple):
 
     batch: Batch
     normalizer: Normalizer
-
-
-def acting_policy(
-    policy: Policy, normalizer: Normalizer, envs_per_member: int, config: PPOConfig
-) -> NumpyPolicy:
-    """The cohort's policies, ready to act on raw observations."""
-    moments = normalizer.observation if config.normalize_observations else None
-    return NumpyPolicy(policy, moments, envs_per_member)
 
 
 def prepare_batch(

@@ -8,7 +8,6 @@ bits whoever trains beside it and in whatever order the programs finish.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -27,13 +26,14 @@ from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
 from polygait.learning.networks import Critic, Policy
 from polygait.learning.shuffling import order_seeds, sample_order
+from polygait.learning.stacking import member_of, stacked
 
 Tree = TypeVar("Tree")
 
 _compiled = partial(jax.jit, static_argnames="config")
 
 
-class LearnerState(eqx.Module):
+class PPONetworks(eqx.Module):
     """What learns. Every array has a leading member axis, except inside the update of one member."""
 
     policy: Policy
@@ -69,8 +69,8 @@ class MemberBatch(NamedTuple):
     truncated: Bool[Array, "time env"]
 
 
-class Lesson(NamedTuple):
-    """What one member is to learn from its rollout, one row per sample."""
+class AdvantageBatch(NamedTuple):
+    """What one member learns from its rollout, one row per sample."""
 
     observation: Float[Array, "sample state"]
     action: Float[Array, "sample action"]
@@ -79,8 +79,8 @@ class Lesson(NamedTuple):
     explained_variance: Float[Array, ""]
 
 
-class Course(NamedTuple):
-    """How an update goes through a lesson."""
+class UpdateSchedule(NamedTuple):
+    """Which samples each gradient step reads, and how far it goes."""
 
     order: Int[Array, "step minibatch"]
     rate: Float[Array, ""]
@@ -104,9 +104,9 @@ class CriticUpdate(NamedTuple):
     loss: Float[Array, ""]
 
 
-def initial_learner(
+def initial_networks(
     member_keys: Key[Array, " member"], sizes: tuple[int, int], config: PPOConfig
-) -> LearnerState:
+) -> PPONetworks:
     """Fresh networks for every member; `sizes` = (observation size, action size).
 
     Made one after the other: batched over members, the last bits could depend on their number.
@@ -114,13 +114,13 @@ def initial_learner(
     config.check()
     optimizer = make_optimizer(config)
 
-    def of_member(key: Key[Array, ""]) -> LearnerState:
+    def of_member(key: Key[Array, ""]) -> PPONetworks:
         policy = Policy(named_key(key, "policy"), sizes, config)
         critic = Critic(named_key(key, "critic"), sizes[0], config)
         networks: tuple[Any, Any] = policy, critic
-        return LearnerState(*networks, *map(optimizer.init, networks))
+        return PPONetworks(*networks, *map(optimizer.init, networks))
 
-    return jax.device_put(_stacked([of_member(key) for key in member_keys]))
+    return jax.device_put(stacked([of_member(key) for key in member_keys]))
 
 
 def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
@@ -139,26 +139,26 @@ def learning_rate(iteration: int, config: PPOConfig) -> float:
 
 
 def ppo_update(
-    learner: LearnerState, batch: Batch, member_keys: Key[Array, " member"], iteration: int, config: PPOConfig
-) -> tuple[LearnerState, PPOStatistics]:
+    learner: PPONetworks, batch: Batch, member_keys: Key[Array, " member"], iteration: int, config: PPOConfig
+) -> tuple[PPONetworks, PPOStatistics]:
     """Improve every member on its own part of the batch, whose reward already holds any bonus.
 
     Only the order of samples is random, and it follows from a member's key and the iteration.
     """
     length, num_members, envs_per_member = batch.reward.shape
     arrays = jax.tree.map(np.asarray, learner)
-    members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
+    members = [member_of(arrays, m) for m in range(num_members)]
     shares = [_share(batch, m) for m in range(num_members)]
     seeds = order_seeds(member_keys, "sample order", iteration)
     num_samples = length * envs_per_member
     rate = jnp.float32(learning_rate(iteration, config))
     sizes = (num_samples, config.epochs, config.minibatch_size)
-    courses = [Course(jnp.asarray(sample_order(seed, *sizes)), rate) for seed in seeds]
+    schedules = [UpdateSchedule(jnp.asarray(sample_order(seed, *sizes)), rate) for seed in seeds]
     members, shares = jax.device_put((members, shares))
     with ThreadPoolExecutor() as pool:
-        lessons = list(
+        batches = list(
             pool.map(
-                lambda member, share: jax.block_until_ready(_study(member.critic, share, config)),
+                lambda member, share: jax.block_until_ready(_advantages(member.critic, share, config)),
                 members,
                 shares,
             )
@@ -167,17 +167,17 @@ def ppo_update(
         critics = pool.map(
             lambda *arguments: jax.block_until_ready(_improve_critic(*arguments, config)),
             members,
-            lessons,
-            courses,
+            batches,
+            schedules,
         )
         policies = pool.map(
             lambda *arguments: jax.block_until_ready(_improve_policy(*arguments, config)),
             members,
-            lessons,
-            courses,
+            batches,
+            schedules,
         )
-        policy_updates, critic_updates = _stacked(list(policies)), _stacked(list(critics))
-    improved = LearnerState(
+        policy_updates, critic_updates = stacked(list(policies)), stacked(list(critics))
+    improved = PPONetworks(
         policy_updates.policy, critic_updates.critic, policy_updates.optimizer, critic_updates.optimizer
     )
     statistics = PPOStatistics(
@@ -185,7 +185,7 @@ def ppo_update(
         value_loss=critic_updates.loss,
         approximate_kl=policy_updates.measures.approximate_kl,
         clip_fraction=policy_updates.measures.clip_fraction,
-        explained_variance=np.stack([lesson.explained_variance for lesson in lessons]),
+        explained_variance=np.stack([one.explained_variance for one in batches]),
         entropy=policy_updates.entropy,
         std=policy_updates.std,
     )
@@ -193,7 +193,7 @@ def ppo_update(
 
 
 @_compiled
-def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
+def _advantages(critic: Critic, batch: MemberBatch, config: PPOConfig) -> AdvantageBatch:
     """Advantages and value targets of one member's rollout, as the critic sees it before the update."""
     experience = Experience(
         reward=batch.reward,
@@ -206,7 +206,7 @@ def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
     target = value_target(experience, advantage, config)
     variance = jnp.var(target)
     unexplained = jnp.var(target - experience.value)
-    return Lesson(
+    return AdvantageBatch(
         observation=_flat(batch.observation),
         action=_flat(batch.action),
         advantage=advantage.reshape(-1),
@@ -216,14 +216,16 @@ def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
 
 
 @_compiled
-def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, config: PPOConfig) -> PolicyUpdate:
+def _improve_policy(
+    learner: PPONetworks, batch: AdvantageBatch, schedule: UpdateSchedule, config: PPOConfig
+) -> PolicyUpdate:
     """All epochs of one member's policy."""
     optimizer = make_optimizer(config)
     samples = PolicySamples(
-        observation=lesson.observation,
-        action=lesson.action,
-        log_probability=learner.policy.log_probability(lesson.observation, lesson.action),
-        advantage=lesson.advantage,
+        observation=batch.observation,
+        action=batch.action,
+        log_probability=learner.policy.log_probability(batch.observation, batch.action),
+        advantage=batch.advantage,
     )
 
     def step(
@@ -232,15 +234,17 @@ def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, confi
         policy, state = carry
         minibatch = jax.tree.map(lambda array: array[ids], samples)
         gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
-        return _descend(optimizer, gradient, (policy, state), course.rate), measures
+        return _descend(optimizer, gradient, (policy, state), schedule.rate), measures
 
-    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), course.order)
+    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), schedule.order)
     mean_measures = jax.tree.map(jnp.mean, measures)
     return PolicyUpdate(policy, state, mean_measures, policy.entropy(), policy.std().mean())
 
 
 @_compiled
-def _improve_critic(learner: LearnerState, lesson: Lesson, course: Course, config: PPOConfig) -> CriticUpdate:
+def _improve_critic(
+    learner: PPONetworks, batch: AdvantageBatch, schedule: UpdateSchedule, config: PPOConfig
+) -> CriticUpdate:
     """All epochs of one member's critic."""
     optimizer = make_optimizer(config)
 
@@ -248,11 +252,11 @@ def _improve_critic(learner: LearnerState, lesson: Lesson, course: Course, confi
         carry: tuple[Critic, optax.OptState], ids: Int[Array, " minibatch"]
     ) -> tuple[tuple[Critic, optax.OptState], Float[Array, ""]]:
         critic, state = carry
-        observation, target = lesson.observation[ids], lesson.value_target[ids]
+        observation, target = batch.observation[ids], batch.value_target[ids]
         gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
-        return _descend(optimizer, gradient, (critic, state), course.rate), loss
+        return _descend(optimizer, gradient, (critic, state), schedule.rate), loss
 
-    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), course.order)
+    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), schedule.order)
     return CriticUpdate(critic, state, losses.mean())
 
 
@@ -276,8 +280,3 @@ def _share(batch: Batch, member: int) -> MemberBatch:
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:
     """Time and environment as one axis of samples."""
     return array.reshape(-1, array.shape[-1])
-
-
-def _stacked(members: Sequence[Tree]) -> Tree:
-    """One tree with a leading member axis."""
-    return jax.tree.map(lambda *arrays: np.stack(arrays), *members)

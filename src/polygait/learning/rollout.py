@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Int64, Integer, Key
 
-from polygait.config import PPOConfig
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.tasks.task import Step
@@ -97,17 +96,6 @@ def start_position(task: Environments, num_members: int, seeds: list[int] | None
         episode_return=np.zeros((num_members, envs_per_member)),
         episode_length=np.zeros((num_members, envs_per_member), np.int64),
     )
-
-
-def rollout_length(config: PPOConfig, envs_per_member: int) -> int:
-    """How many times every environment steps in one rollout."""
-    if config.rollout_steps % envs_per_member:
-        raise UserError(
-            f"rollout_steps {config.rollout_steps} is not a multiple of the {envs_per_member} environments "
-            "of a member.",
-            "Choose numbers that divide, so that every environment steps equally often.",
-        )
-    return config.rollout_steps // envs_per_member
 
 
 def rollout_noise(

@@ -4,7 +4,7 @@
     policy       E[α·log π(a|s) − min_j Q_j(s, a)] → least
     temperature  α, so that the entropy of π comes to target_entropy
 
-Actor (policy, temperature) and judge (critics, their slow copies) learn side by side for `lag` updates,
+Actor (policy, temperature) and critics (with their target networks) learn side by side for `lag` updates,
 each from the other as it was before: two compiled programs on two threads. The bits of an update do not
 depend on which ends first.
 """
@@ -60,20 +60,20 @@ class Actor(eqx.Module):
     log_temperature: Float[Array, ""]
 
 
-class Judge(eqx.Module):
-    """What values: the critics, and the slow copies that their targets are made of."""
+class Critics(eqx.Module):
+    """What values: the online critics, and the target networks that follow them slowly."""
 
-    critics: TwinCritic
-    slow: TwinCritic
+    online: TwinCritic
+    target: TwinCritic
 
 
-class SACState(eqx.Module):
-    """All that learns."""
+class SACNetworks(eqx.Module):
+    """All that learns in one member."""
 
     actor: Actor
-    judge: Judge
+    critics: Critics
     actor_optimizer: optax.OptState
-    judge_optimizer: optax.OptState
+    critics_optimizer: optax.OptState
 
 
 class SACStatistics(NamedTuple):
@@ -87,7 +87,7 @@ class SACStatistics(NamedTuple):
     temperature: float
 
 
-class Lesson(NamedTuple):
+class UpdateBatch(NamedTuple):
     """What some updates read."""
 
     rows: Float[Array, "update sample column"]
@@ -98,7 +98,7 @@ class Lesson(NamedTuple):
     """Of the actions that the policy is judged by."""
 
 
-def initial_learner(key: Key[Array, ""], sizes: tuple[int, int], config: SACConfig) -> SACState:
+def initial_networks(key: Key[Array, ""], sizes: tuple[int, int], config: SACConfig) -> SACNetworks:
     """Fresh networks; `sizes` = (observation size, action size)."""
     if problems := config.problems():
         raise UserError("\n".join(problems), "Change the named fields of SACConfig.")
@@ -107,16 +107,16 @@ def initial_learner(key: Key[Array, ""], sizes: tuple[int, int], config: SACConf
     critics = TwinCritic(named_key(key, "critics"), sizes, config.critic_hidden)
     optimizer = optax.adam(config.learning_rate)
     trained: tuple[Any, Any] = actor, critics
-    return SACState(actor, Judge(critics, critics), *map(optimizer.init, trained))
+    return SACNetworks(actor, Critics(critics, critics), *map(optimizer.init, trained))
 
 
 def sac_update(
-    learner: SACState,
+    learner: SACNetworks,
     rows: Float32[np.ndarray, "update sample column"],
     key: Key[Array, ""],
     iteration: int,
     config: SACConfig,
-) -> tuple[SACState, SACStatistics]:
+) -> tuple[SACNetworks, SACStatistics]:
     """As many updates as there are minibatches; their noise follows from the key and the iteration.
 
     The noise is drawn by NumPy, since XLA's own would add a tenth to the update.
@@ -127,18 +127,18 @@ def sac_update(
     told = []
     with ThreadPoolExecutor(max_workers=1) as pool:
         for start in range(0, len(rows), config.lag):
-            lesson = Lesson(*(jnp.asarray(part[start : start + config.lag]) for part in arrays))
-            judging = pool.submit(_finished, _improve_judge, learner, lesson, config)
-            actor, actor_optimizer, entropy = _finished(_improve_actor, learner, lesson, config)
-            judge, judge_optimizer, (loss, value) = judging.result()
-            learner = SACState(actor, judge, actor_optimizer, judge_optimizer)
-            told.append((len(lesson.rows), (loss, value, entropy, jnp.exp(actor.log_temperature))))
+            batch = UpdateBatch(*(jnp.asarray(part[start : start + config.lag]) for part in arrays))
+            improving = pool.submit(_finished, _improve_critics, learner, batch, config)
+            actor, actor_optimizer, entropy = _finished(_improve_actor, learner, batch, config)
+            critics, critics_optimizer, (loss, value) = improving.result()
+            learner = SACNetworks(actor, critics, actor_optimizer, critics_optimizer)
+            told.append((len(batch.rows), (loss, value, entropy, jnp.exp(actor.log_temperature))))
     shares = np.array([count for count, _ in told]) / len(rows)
     return learner, SACStatistics(*(shares @ np.array([numbers for _, numbers in told])).tolist())
 
 
 def critic_target(
-    slow: TwinCritic,
+    target: TwinCritic,
     actor: Actor,
     transition: Transition,
     noise: Float[Array, "sample action"],
@@ -149,7 +149,7 @@ def critic_target(
     r + γ·(1 − terminated)·(min_j Q̄_j(s′, a′) − α·log π(a′|s′)).
     """
     action, log_probability = actor.policy.sample(transition.next_observation, noise)
-    soft_value = jnp.minimum(*slow(transition.next_observation, action))
+    soft_value = jnp.minimum(*target(transition.next_observation, action))
     soft_value = soft_value - jnp.exp(actor.log_temperature) * log_probability
     return transition.reward + config.discount * jnp.where(transition.terminated, 0.0, soft_value)
 
@@ -183,52 +183,52 @@ def actor_loss(
 
 
 @_compiled
-def _improve_judge(
-    learner: SACState, lesson: Lesson, config: SACConfig
-) -> tuple[Judge, optax.OptState, tuple[Float[Array, ""], Float[Array, ""]]]:
+def _improve_critics(
+    learner: SACNetworks, batch: UpdateBatch, config: SACConfig
+) -> tuple[Critics, optax.OptState, tuple[Float[Array, ""], Float[Array, ""]]]:
     """Several updates of the critics under one actor."""
     optimizer, sizes = optax.adam(config.learning_rate), _sizes(learner)
 
-    def step(carry: tuple[Judge, optax.OptState], one: Lesson) -> tuple[tuple, tuple]:
-        judge, state = carry
+    def step(carry: tuple[Critics, optax.OptState], one: UpdateBatch) -> tuple[tuple, tuple]:
+        critics, state = carry
         transition = transitions(one.rows, sizes)
-        target = critic_target(judge.slow, learner.actor, transition, one.target_noise, config)
+        goal = critic_target(critics.target, learner.actor, transition, one.target_noise, config)
         (loss, value), gradient = jax.value_and_grad(critic_loss, has_aux=True)(
-            judge.critics, transition, target
+            critics.online, transition, goal
         )
         change, state = optimizer.update(gradient, state)
-        critics = eqx.apply_updates(judge.critics, change)
-        slow = jax.tree.map(lambda old, new: old + config.target_rate * (new - old), judge.slow, critics)
-        return (Judge(critics, slow), state), (loss, value)
+        online = eqx.apply_updates(critics.online, change)
+        target = jax.tree.map(lambda old, new: old + config.target_rate * (new - old), critics.target, online)
+        return (Critics(online, target), state), (loss, value)
 
-    start = (learner.judge, learner.judge_optimizer)
-    (judge, state), told = jax.lax.scan(step, start, lesson)
-    return judge, state, jax.tree.map(jnp.mean, told)
+    start = (learner.critics, learner.critics_optimizer)
+    (critics, state), told = jax.lax.scan(step, start, batch)
+    return critics, state, jax.tree.map(jnp.mean, told)
 
 
 @_compiled
 def _improve_actor(
-    learner: SACState, lesson: Lesson, config: SACConfig
+    learner: SACNetworks, batch: UpdateBatch, config: SACConfig
 ) -> tuple[Actor, optax.OptState, Float[Array, ""]]:
     """Several updates of policy and temperature under the same critics."""
     optimizer, sizes = optax.adam(config.learning_rate), _sizes(learner)
     target_entropy = -float(sizes[1]) if config.target_entropy is None else config.target_entropy
 
-    def step(carry: tuple[Actor, optax.OptState], one: Lesson) -> tuple[tuple, Array]:
+    def step(carry: tuple[Actor, optax.OptState], one: UpdateBatch) -> tuple[tuple, Array]:
         actor, state = carry
         observation = transitions(one.rows, sizes).observation
         gradient, entropy = jax.grad(actor_loss, has_aux=True)(
-            actor, learner.judge.critics, observation, one.policy_noise, target_entropy
+            actor, learner.critics.online, observation, one.policy_noise, target_entropy
         )
         change, state = optimizer.update(gradient, state)
         return (eqx.apply_updates(actor, change), state), entropy
 
     start = (learner.actor, learner.actor_optimizer)
-    (actor, state), entropy = jax.lax.scan(step, start, lesson)
+    (actor, state), entropy = jax.lax.scan(step, start, batch)
     return actor, state, entropy.mean()
 
 
-def _sizes(learner: SACState) -> tuple[int, int]:
+def _sizes(learner: SACNetworks) -> tuple[int, int]:
     """Of observation and action, read from the policy."""
     weights = learner.actor.policy.network.weights
     return weights[0].shape[0], weights[-1].shape[1] // 2

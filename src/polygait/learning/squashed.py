@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Array, Float, Float32, Key
 
-from polygait.learning.acting import TRAINING_TILE
+from polygait.learning.acting import TRAINING_TILE, NumpyNetwork
 from polygait.learning.networks import Mlp
 
 LOG_STD_RANGE = (-20.0, 2.0)
@@ -53,16 +53,11 @@ class SquashedPolicy(eqx.Module):
 
 
 class NumpySquashed:
-    """The same policy in NumPy, for the physics loop: a jitted call there costs ten times as much.
+    """The same policy in NumPy, for the physics loop: a jitted call there costs ten times as much."""
 
-    Rows are padded to whole tiles of one size, as in NumpyPolicy: BLAS starts no threads of its own, and
-    an action has the same bits whatever is computed beside its tile.
-    """
-
-    def __init__(self, policy: SquashedPolicy) -> None:
-        """Copy a policy's weights."""
-        self._weights = [np.array(weight) for weight in policy.network.weights]
-        self._biases = [np.array(bias) for bias in policy.network.biases]
+    def __init__(self, policy: SquashedPolicy, num_envs: int, tile: int = TRAINING_TILE) -> None:
+        """Copy a stacked policy (leading member axis) for so many environments of each member."""
+        self._network = NumpyNetwork(policy.network, num_envs, tile)
 
     def act(
         self,
@@ -82,16 +77,8 @@ class NumpySquashed:
 
     def _moments(self, observation: np.ndarray) -> list[np.ndarray]:
         """The mean μ, and log σ before its cut."""
-        *rows, state = observation.shape
-        count = math.prod(rows)
-        tiles = np.zeros((-(-count // TRAINING_TILE), TRAINING_TILE, state), np.float32)
-        tiles.reshape(-1, state)[:count] = observation.reshape(count, state)
-        values = tiles
-        for weight, bias in zip(self._weights[:-1], self._biases[:-1], strict=True):
-            values = np.maximum(values @ weight + bias, 0.0)
-        outputs = values @ self._weights[-1] + self._biases[-1]
-        width = outputs.shape[-1]
-        return np.split(outputs.reshape(-1, width)[:count].reshape(*rows, width), 2, axis=-1)
+        self._network.inputs[:] = observation
+        return np.split(self._network.outputs(), 2, axis=-1)
 
 
 class EvenActor:

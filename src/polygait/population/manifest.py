@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from polygait.errors import UserError
 from polygait.population.files import read_bounded
+from polygait.population.migrations import MIGRATIONS
 from polygait.population.strict_json import canonical, from_plain, parse, to_plain
 
-FORMAT = 1
+FORMAT = 2
 SIZE_LIMIT = 64 * 2**20
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""From a format to the step that brings a manifest (its checksum taken off) to the next one."""
-
 _DESCRIPTION: dict[str, tuple[type, ...]] = {
     "config": (dict,),
     "task": (str, dict),

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from polygait.errors import UserError
-from polygait.learning.acting import ALONE, NumpyPolicy
-from polygait.learning.networks import Policy
-from polygait.learning.normalizer import Moments, initial_moments
+from polygait.learning.acting import ALONE
+from polygait.learning.learner import PolicyState, Sizes
+from polygait.learning.rollout import Actor
+from polygait.learning.stacking import stacked
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree, unflatten_tree
-from polygait.presets import RunConfig
+from polygait.run_config import RunConfig
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task
-
-
-class Brain(NamedTuple):
-    """What acts: a policy and the statistics it normalises with. A cohort's has a leading member axis."""
-
-    policy: Policy
-    moments: Moments
 
 
 @dataclass(frozen=True)
@@ -37,7 +30,7 @@ class Member:
     index: int
     steps: int
     summary: dict[str, Any]
-    brain: Brain
+    policy: PolicyState
 
 
 class Population:
@@ -49,8 +42,21 @@ class Population:
         self.config = RunConfig.from_json(manifest["config"])
         self.layout = StateLayout.from_json(manifest["layout"])
         self.filter = StateFilter.from_json(manifest["filter"])
-        self.members = [_member(run, index, self) for index in sorted(run.members)]
-        self._actors: dict[tuple[int, int], NumpyPolicy] = {}
+        self.action_size: int = manifest["task"]["action"]
+        """How many actions every member gives."""
+        sizes = Sizes(self.layout.size, self.action_size)
+        self._learner = self.config.learner_class(self.config.learner, sizes, self.config.envs)
+        like = self._learner.policy_shape()
+        self.members = [
+            Member(
+                index,
+                entry.steps,
+                entry.summary,
+                unflatten_tree(like, section(run.load_member(index), "brain")),
+            )
+            for index, entry in sorted(run.members.items())
+        ]
+        self._actors: dict[tuple[int, int], Actor] = {}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -69,34 +75,21 @@ class Population:
             )
         place = (member, len(observations))
         if place not in self._actors:
-            one = cohort_brain([self.members[member].brain])
-            moments = one.moments if self.config.ppo.normalize_observations else None
-            self._actors[place] = NumpyPolicy(one.policy, moments, len(observations), tile=ALONE)
+            self._actors[place] = self.actor([member], len(observations))
         return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
 
-    @property
-    def action_size(self) -> int:
-        """How many actions every member gives."""
-        return int(np.shape(self.members[0].brain.policy.std_parameter)[0])
+    def actor(self, members: Sequence[int], num_envs: int) -> Actor:
+        """Some members, ready to act in so many environments each; a row's action depends on no other row."""
+        policies = stacked([self.members[member].policy for member in members])
+        return self._learner.actor(policies, num_envs, ALONE)
 
     def member_arrays(self, index: int) -> list[np.ndarray]:
         """All numbers with which a member acts, in a fixed order."""
-        return [np.asarray(array) for array in jax.tree.leaves(self.members[index].brain)]
+        return [np.asarray(array) for array in jax.tree.leaves(self.members[index].policy)]
 
     def make_task(self, num_envs: int = 1, **options: Any) -> Task:
         """The task this population was trained on."""
         return make_task(self.config.task, num_envs=num_envs, **self.config.task_options, **options)
-
-    @property
-    def brains(self) -> Brain:
-        """All members' policies in one tree with a leading member axis."""
-        return cohort_brain([member.brain for member in self.members])
-
-
-def cohort_brain(brains: list[Brain]) -> Brain:
-    """Several members' brains as one with a leading member axis."""
-    policy = jax.tree.map(lambda *arrays: jnp.stack(arrays), *[brain.policy for brain in brains])
-    return Brain(policy, Moments(*map(np.stack, zip(*[brain.moments for brain in brains], strict=True))))
 
 
 def load(path: str | os.PathLike[str]) -> Population:
@@ -107,27 +100,15 @@ def load(path: str | os.PathLike[str]) -> Population:
     return population
 
 
-def member_tensors(brain: Brain, critic: Any, method: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def member_tensors(
+    policy: PolicyState, critic: Any, method: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """What a member's file holds: policy, normaliser, critic, and what its method leaves."""
-    tensors = {f"brain{name}": array for name, array in flatten_tree(brain).items()}
+    tensors = {f"brain{name}": array for name, array in flatten_tree(policy).items()}
     tensors |= {f"critic{name}": array for name, array in flatten_tree(critic).items()}
     return tensors | {f"method.{name}": array for name, array in method.items()}
 
 
-def method_tensors(run: RunFolder, index: int) -> dict[str, np.ndarray]:
-    """What the method of an earlier member left."""
-    return _section(run.load_member(index), "method.")
-
-
-def _member(run: RunFolder, index: int, population: Population) -> Member:
-    entry = run.members[index]
-    tensors = _section(run.load_member(index), "brain")
-    action_size = tensors[".policy.std_parameter"].shape[0]
-    sizes = (population.layout.size, action_size)
-    policy = jax.eval_shape(lambda: Policy(jax.random.key(0), sizes, population.config.ppo))
-    like = Brain(policy, jax.tree.map(lambda array: array[0], initial_moments(1, sizes[0])))
-    return Member(index, entry.steps, entry.summary, unflatten_tree(like, tensors))
-
-
-def _section(tensors: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def section(tensors: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The tensors whose names begin alike, under the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}

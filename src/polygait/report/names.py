@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-METHODS = {"pg": "PG", "multi": "Multi", "dvd": "DvD", "smerl": "SMERL", "dir": "DiR"}
-"""In the paper's order."""
+from collections.abc import Iterable
+
+from polygait.diversity.registry import METHODS
+
+
+def ordered_methods(methods: Iterable[str]) -> list[str]:
+    """Methods in the paper's order, others behind; each once."""
+    known = set(METHODS.names())
+    rank = {name: METHODS.find(name).rank if name in known else 1000 for name in set(methods)}
+    return sorted(rank, key=lambda name: (rank[name], name))
 
 
 def method_title(method: str) -> str:
     """As the paper writes it."""
-    return METHODS.get(method, method)
+    return METHODS.find(method).title if method in METHODS.names() else method
+
+
+def method_colour(method: str) -> str:
+    """The same in all figures."""
+    return METHODS.find(method).colour if method in METHODS.names() else "#7F7F7F"
 
 
 def title_of(task: str) -> str:

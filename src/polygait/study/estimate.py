@@ -22,8 +22,6 @@ from polygait.tasks.task import Task
 
 UPDATE_PACE = 42_000
 """Samples per second that one core learns from with PPO's ten epochs (docs/results.md)."""
-MODEL_SHARE = 0.4
-"""What an inverse-dynamics model adds to that, for DiR."""
 _PROBE_ENVS, _PROBE_STEPS = 64, 30
 _LOG_BYTES = 600
 """Of one member's line per rollout."""
@@ -114,12 +112,11 @@ def evaluation_steps(job: StudyJob, conditions: int, episode_steps: int) -> int:
 
 def _conditions(measures: Measures, task: Task) -> list[Condition]:
     """Of all suites, each tried on the task; all that it cannot have is told at once."""
-    known = getattr(task, "conditions", {})
     found: list[Condition] = []
     problems: list[str] = []
     for suite in measures.suites:
         text = measures.suite_texts.get(suite)
-        listed = suite_conditions(suite, task.name, known) if text is None else listed_conditions(suite, text)
+        listed = suite_conditions(suite, task) if text is None else listed_conditions(suite, text)
         for condition in listed:
             try:
                 task.set_variation(condition.variation, [0])
@@ -162,11 +159,8 @@ def _look(job: StudyJob) -> _World:
 
 def _member_bytes(sizes: tuple[int, int], job: StudyJob) -> int:
     """Of a member's networks, each weight four bytes."""
-    states, actions = sizes
-    ppo = job.run.ppo
-    layers = [(states, *ppo.policy_hidden, actions), (states, *ppo.critic_hidden, 1)]
-    if job.run.method == "dir":
-        layers.append((2 * states, *job.run.dir.hidden, 2 * actions))
+    run = job.run
+    layers = run.learner.network_widths(sizes) + run.method_class.network_widths(run.method_config, sizes)
     return 4 * sum(
         (inputs + 1) * outputs for widths in layers for inputs, outputs in itertools.pairwise(widths)
     )
@@ -189,14 +183,14 @@ def _lasting_bytes(job: StudyJob, world: _World) -> int:
 
 def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
     """Of two: weights, their optimiser's two moments and the best so far of all who train; the physics."""
-    together = 1 if job.run.method == "dir" else job.run.members
+    together = job.run.members if job.run.method_class.simultaneous else 1
     return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
 
 
 def _cost(job: StudyJob, world: _World) -> Cost:
     training = job.training_steps
     measuring = evaluation_steps(job, world.conditions, world.episode_steps)
-    learning = job.run.ppo.epochs / 10 + (MODEL_SHARE if job.run.method == "dir" else 0.0)
+    learning = job.run.learner.update_cost + job.run.method_class.update_cost
     seconds = (
         training * (world.seconds_per_step + learning / UPDATE_PACE) + measuring * world.seconds_per_step
     )

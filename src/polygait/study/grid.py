@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from polygait.config import TrainConfig, seed_problems
+from polygait.diversity.registry import METHODS
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
 from polygait.population.strict_json import canonical, to_plain
-from polygait.presets import WITHOUT_BONUS, RunConfig, is_foreign, resolve
+from polygait.run_config import RunConfig, is_foreign, resolve
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
@@ -81,7 +82,7 @@ class StudyJob:
     @property
     def training_steps(self) -> int:
         """Of all members."""
-        return self.run.members * self.run.iterations * self.run.ppo.rollout_steps
+        return self.run.members * self.run.steps_per_member
 
     def to_json(self) -> dict[str, Any]:
         """The job as plain data."""
@@ -142,7 +143,7 @@ class Study:
     def _job(self, task: str, method: str, seed: int) -> StudyJob:
         own = {**self.training, **self.task_training.get(task, {}), **self.method_training.get(method, {})}
         sections = (self.training, self.task_training.get(task, {}), self.method_training.get(method, {}))
-        if method in WITHOUT_BONUS and "alpha" not in self.method_training.get(method, {}):
+        if not METHODS.find(method).has_bonus and "alpha" not in self.method_training.get(method, {}):
             own.pop("alpha", None)  # it is for the others
         *shared, only = [section.get("settings", ()) for section in sections]
         own["overrides"] = (
@@ -150,8 +151,8 @@ class Study:
             *only,
         )
         own.pop("settings", None)
-        if method == "pg":  # one policy; its own `members` say for how many members' steps
-            own["members"] = self.method_training.get("pg", {}).get("members", 1)
+        if METHODS.find(method).single:  # its own `members` say for how many members' steps
+            own["members"] = self.method_training.get(method, {}).get("members", 1)
         config = TrainConfig(task=task, method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)
 

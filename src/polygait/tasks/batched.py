@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.schedule import Scheduled, row_ids, schedule, variations_per_row
@@ -22,7 +23,9 @@ class BatchedTask(ABC):
     A subclass calls `_open` when its physics is ready, and `_record` at the end of each step.
     """
 
-    conditions: Mapping[str, str]
+    conditions: Mapping[str, str] = {}
+    defaults: TaskDefaults = TaskDefaults()
+    time_step: float | None = None
     max_episode_steps: int
 
     def __init__(self, num_envs: int, seed: int, observation_size: int, anatomy: Anatomy) -> None:
@@ -32,7 +35,8 @@ class BatchedTask(ABC):
         self.diverged = np.zeros(num_envs, dtype=bool)
         self.num_diverged = 0
         self.variations = variations_per_row(None, {}, num_envs)
-        self._anatomy = anatomy
+        self.anatomy = anatomy
+        self._progress = np.full(num_envs, np.nan)
         self._faults = Faults(num_envs, self.action_size, observation_size)
         self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
@@ -58,7 +62,7 @@ class BatchedTask(ABC):
         variations = list(self.variations)
         for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
             variations[row] = one
-        effects = schedule(variations, self._anatomy)  # every name is checked before anything changes
+        effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
         self._install(effects, rows)
         self._faults.install(effects, rows)
         self.variations = variations
@@ -75,6 +79,11 @@ class BatchedTask(ABC):
             self._rewind(rows)
             self._start(rows)
         return self._observation.copy()
+
+    @property
+    def progress(self) -> np.ndarray:
+        """How far every robot has come, in metres; NaN where the simulator does not tell."""
+        return self._progress.copy()
 
     def rest(self, env_ids: EnvIds) -> None:
         """Leave environments out until their next reset: they stay as they are and earn nothing."""

@@ -56,6 +56,9 @@ def make_bullet_minitaur(
     return BulletMinitaurTask(num_envs, seed, variation, num_threads, BulletOptions(**options))
 
 
+make_bullet_minitaur.defaults = rules.DEFAULTS  # type: ignore[attr-defined]
+
+
 class BulletMinitaurTask(BatchedTask):
     """The Task of Minitaur in PyBullet."""
 
@@ -64,7 +67,8 @@ class BulletMinitaurTask(BatchedTask):
     feet = tuple(rules.FEET)
     time_step = SUBSTEPS * SUBSTEP
     default_filter = StateFilter.remove(rules.LAYOUT, rules.REMOVED)
-    conditions = dict(rules.CONDITIONS)
+    conditions = rules.CONDITIONS
+    defaults = rules.DEFAULTS
 
     def __init__(
         self,
@@ -84,8 +88,7 @@ class BulletMinitaurTask(BatchedTask):
         self.max_episode_steps = options.max_episode_steps
         self._robots = BulletRobots(num_envs, processes, options.stock_order)
         links, nominal = self._robots.names_and_figures()
-        self.anatomy = bullet_anatomy(links)
-        super().__init__(num_envs, seed, rules.LAYOUT.size, self.anatomy)
+        super().__init__(num_envs, seed, rules.LAYOUT.size, bullet_anatomy(links))
         self._models = BulletModels(nominal, num_envs)
         self._world = World(self._models)
         self._progress = np.zeros(num_envs)

@@ -30,16 +30,12 @@ def describe_task(name: str) -> dict[str, Any]:
         ],
         "removed": _coarsest(task.layout, set(task.default_filter.removed_names)),
         "edits": dict(FORMS),
+        "conditions": dict(task.conditions),
+        "joints": list(task.anatomy.joints),
+        "motors": list(task.anatomy.actions),
+        "bodies": list(task.anatomy.bodies),
+        "geoms": list(task.anatomy.geoms),
     }
-    anatomy = getattr(task, "anatomy", None)
-    if anatomy is not None:
-        description |= {
-            "conditions": getattr(task, "conditions", {}),
-            "joints": list(anatomy.joints),
-            "motors": list(anatomy.actions),
-            "bodies": list(anatomy.bodies),
-            "geoms": list(anatomy.geoms),
-        }
     return description
 
 

@@ -26,7 +26,6 @@ class GymTask(BatchedTask):
     """
 
     feet: tuple[str, ...] = ()
-    conditions: Mapping[str, str] = {}
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from polygait.tasks.defaults import TaskDefaults, for_all_presets
 from polygait.tasks.planar import PlanarRobot
 from polygait.tasks.robot import Physics
 from polygait.tasks.state import StateLayout
@@ -26,6 +27,11 @@ class Hopper(PlanarRobot):
     layout = _LAYOUT
     feet = {"foot": "foot_geom"}
     removed = ("leg.*",)
+    defaults = TaskDefaults(
+        alpha={"dir": 0.05, "dvd": 0.1},
+        settings=for_all_presets({"smerl.target_return": 3000.0}),
+        paper_conditions=("broken-leg", "broken-foot", "foot-mass", "foot-friction"),
+    )
     conditions = {
         "broken-thigh": "broken(thigh_joint)",
         "broken-leg": "broken(leg_joint)",

@@ -69,6 +69,7 @@ class Minitaur(Robot):
     feet = rules.FEET
     conditions = rules.CONDITIONS
     removed = rules.REMOVED
+    defaults = rules.DEFAULTS
     motors = MinitaurMotors()
 
     def __init__(self, randomize: bool = True) -> None:

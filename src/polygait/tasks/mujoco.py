@@ -58,16 +58,17 @@ class MujocoTask(BatchedTask):
         spec = robot.spec()
         add_sensors(spec, robot)
         self.model = spec.compile()
-        self.anatomy = anatomy(self.model, robot)
-        super().__init__(num_envs, seed, robot.layout.size, self.anatomy)
+        super().__init__(num_envs, seed, robot.layout.size, anatomy(self.model, robot))
         self.robot = robot
         self.name = robot.name
         self.layout = robot.layout
         self.max_episode_steps = robot.max_episode_steps
         self.feet = tuple(robot.feet)
         self.default_filter = StateFilter.remove(robot.layout, robot.removed)
-        self.conditions = dict(robot.conditions)
-        self.time_step = self.model.opt.timestep * robot.frame_skip
+        self.conditions = robot.conditions
+        self.defaults = robot.defaults
+        self._seconds = float(self.model.opt.timestep * robot.frame_skip)
+        self.time_step = self._seconds
         self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
         self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
@@ -103,7 +104,7 @@ class MujocoTask(BatchedTask):
         self._count_step()
 
         progress = np.array(self.robot.progress(self.physics))
-        velocity = (progress - self._progress) / self.time_step
+        velocity = (progress - self._progress) / self._seconds
         if self.robot.needs_contact_forces:
             failed[self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)] = True
         healthy = self.robot.healthy(self.physics)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from polygait.errors import unknown_name
+from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.robot import Robot
 from polygait.tasks.task import Task, Variations, check_limit
 
@@ -57,6 +58,11 @@ def make_task(
 
         return MujocoTask(_robot(maker, options), **common, num_threads=num_threads)
     return cast(Callable[..., Task], maker)(**common, num_threads=num_threads, **options)
+
+
+def task_defaults(name: str) -> TaskDefaults:
+    """The numbers of a robot that a run begins with; none for Gymnasium's environments."""
+    return TaskDefaults() if name.startswith(GYM_PREFIX) else getattr(_find(name), "defaults", TaskDefaults())
 
 
 def _find(name: str) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
 
@@ -96,6 +97,8 @@ class Robot(ABC):
     """Named conditions, each in the language of variations without its number."""
     removed: tuple[str, ...]
     """State parts that the default filter removes."""
+    defaults: TaskDefaults = TaskDefaults()
+    """Numbers for methods, learners and suites that belong to this robot."""
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from polygait.errors import UserError
+from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateFilter, StateLayout
-from polygait.variations import Edit, Variation
+from polygait.variations import Anatomy, Edit, Variation
 
 EnvIds = Sequence[int] | np.ndarray | None
 Variations = str | Variation | Edit | None | Sequence[str | Variation | Edit | None]
@@ -43,10 +44,26 @@ class Task(Protocol):
     max_episode_steps: int
     feet: tuple[str, ...]
     default_filter: StateFilter
+    conditions: Mapping[str, str]
+    """Named conditions, each in the language of variations."""
+    anatomy: Anatomy
+    """The names of joints, bodies, geoms, actions and state parts that variations may use."""
+    defaults: TaskDefaults
+    """Numbers for methods, learners and suites that belong to this robot."""
     diverged: np.ndarray
     """Which environments' physics broke down in the last step: their episode ended there."""
     num_diverged: int
     """How many times that has happened since the task was made."""
+
+    @property
+    def time_step(self) -> float | None:
+        """Seconds of one step, where the simulator tells."""
+        ...
+
+    @property
+    def progress(self) -> np.ndarray:
+        """How far every robot has come, in metres; NaN where the simulator does not tell."""
+        ...
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment.
@@ -99,12 +116,6 @@ def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.
             "Check the policy for NaN; an action is usually in [−1, 1].",
         )
     return actions
-
-
-def action_names(task: Task) -> list[str]:
-    """What each number of an action drives, or its place where the task does not say."""
-    anatomy = getattr(task, "anatomy", None)
-    return list(anatomy.actions) if anatomy else [f"action {index}" for index in range(task.action_size)]
 
 
 def check_count(name: str, count: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from polygait.tasks.defaults import TaskDefaults, for_all_presets
 from polygait.tasks.planar import PlanarRobot
 from polygait.tasks.robot import Physics
 from polygait.tasks.state import StateLayout
@@ -29,6 +30,18 @@ class Walker(PlanarRobot):
     layout = _LAYOUT
     feet = {"right": "foot_geom", "left": "foot_left_geom"}
     removed = ("right_leg.*",)
+    defaults = TaskDefaults(
+        alpha={"dir": 0.05, "dvd": 0.1},
+        settings=for_all_presets({"smerl.target_return": 3000.0}),
+        paper_conditions=(
+            "broken-leg",
+            "broken-foot",
+            "foot-mass",
+            "foot-friction",
+            "right-leg-sensor",
+            "left-leg-sensor",
+        ),
+    )
     conditions = {
         "broken-thigh": "broken(thigh_joint)",
         "broken-leg": "broken(leg_joint)",

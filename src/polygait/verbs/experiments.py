@@ -84,13 +84,10 @@ def motivation(
         json: Print for a program to read.
 
     """
-    from polygait.config import SACConfig
-    from polygait.experiments.motivation import run_motivation
-    from polygait.experiments.reading import MotivationConfig
+    from polygait.experiments.motivation import MotivationConfig, run_motivation
 
-    sac = SACConfig(updates_per_step=updates_per_step)
-    config = MotivationConfig(steps=steps, seed=seed, episodes=episodes, sac=sac)
-    _run_motivation(out, lambda report: run_motivation(config, out, threads, report), json)
+    config = MotivationConfig(steps, seed, episodes, updates_per_step, threads)
+    _run_motivation(out, lambda report: run_motivation(config, out, report), json)
 
 
 def go_on_with_motivation(path: str, threads: int | None) -> None:

@@ -23,6 +23,7 @@ def train(
     *,
     out: str,
     method: str = "dir",
+    learner: str = "ppo",
     members: int | None = None,
     steps: int = 2_000_000,
     seed: int = 0,
@@ -42,6 +43,7 @@ def train(
         task: The robot, or gym:ENV-ID.
         out: The run folder to make.
         method: dir, smerl, dvd, multi or pg.
+        learner: How policies improve: ppo or sac.
         members: How many different ways to find (10 if left out); pg finds one, with the steps of so many.
         steps: Environment steps per member, rounded up to whole rollouts.
         seed: All randomness follows from it.
@@ -57,7 +59,9 @@ def train(
     from polygait.config import TrainConfig
     from polygait.runs import train as train_run
 
-    config = TrainConfig(task, method, members, steps, seed, preset, remove, alpha, envs, threads, set)
+    config = TrainConfig(
+        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set
+    )
     _run(out, lambda report: train_run(config, out, report), tensorboard)
 
 
@@ -71,18 +75,20 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
         threads: Physics threads, all cores if left out; results do not depend on it.
         tensorboard: Also write event files for TensorBoard.
     """
+    from polygait.diversity.registry import METHODS
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
 
     folder = RunFolder.open(run)
-    if "experiment" in folder.manifest["config"]:
+    if "experiment" in folder.manifest:
         if tensorboard:
             raise UserError("An experiment writes no event files.", "Leave --tensorboard out.")
         go_on_with_motivation(run, threads)
         return
     if folder.complete:
-        more = f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
-        print(f"{run} is already finished{'' if folder.manifest['config']['method'] == 'pg' else more}")
+        single = METHODS.find(folder.manifest["config"]["method"]).single
+        more = "" if single else f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
+        print(f"{run} is already finished{more}")
         return
     _run(run, lambda report: resume_run(run, threads, report), tensorboard)
 

@@ -64,7 +64,7 @@ def record(
                 note.progress.append(float(progress[row]))
 
     outcome = run_members(population, jobs, make, watch)
-    step = float(getattr(tasks[0], "time_step", 1.0)) if tasks else 1.0
+    step = float(tasks[0].time_step or 1.0) if tasks else 1.0
     return [
         Recording(
             job=job,

@@ -19,9 +19,9 @@ from polygait.population.manifest import MemberEntry
 from polygait.population.population import Population
 from polygait.population.store import RunFolder
 from polygait.population.strict_json import from_plain, parse
-from polygait.presets import RunConfig
 from polygait.report.run.charts_training import curve_rows
 from polygait.report.web.parts import Gap
+from polygait.run_config import RunConfig
 from polygait.tasks.registry import task_names
 
 CURVES = ("return", "bonus_ratio", "bonus_mean")

@@ -7,18 +7,21 @@ import json
 import shlex
 
 from polygait.config import TrainConfig
-from polygait.presets import RunConfig, resolve, setting_text
+from polygait.config.settings import setting_text
+from polygait.run_config import RunConfig, resolve
 
 
 def train_command(config: RunConfig, out: str) -> str:
     """`polygait train …` with all that differs from its preset."""
-    base = resolve(
-        TrainConfig(config.task, config.method, config.members, config.steps, config.seed, config.preset)
-    )
+    asked = ("task", "method", "members", "steps", "seed", "preset")
+    learner = config.learner.name
+    base = resolve(TrainConfig(**{name: getattr(config, name) for name in asked}, learner=learner))
     words = ["polygait", "train", config.task, "--method", config.method, "--members", str(config.members)]
     words += ["--steps", str(config.steps), "--seed", str(config.seed)]
     if config.preset != TrainConfig.preset:
         words += ["--preset", config.preset]
+    if learner != TrainConfig.learner:
+        words += ["--learner", learner]
     for name in ("alpha", "envs"):
         if getattr(config, name) != getattr(base, name):
             words += [f"--{name}", setting_text(getattr(config, name))]
@@ -35,12 +38,11 @@ def _settings(config: RunConfig, base: RunConfig) -> list[str]:
     for name, value in config.task_options.items():
         if base.task_options.get(name) != value:
             found.append(f"task.{name}={json.dumps(value)}")  # JSON's scalars are TOML's
-    for section in ("ppo", config.method):
-        part, usual = getattr(config, section, None), getattr(base, section, None)
-        if dataclasses.is_dataclass(part):
-            found += [
-                f"{section}.{one.name}={setting_text(getattr(part, one.name))}"
-                for one in dataclasses.fields(part)
-                if getattr(part, one.name) != getattr(usual, one.name)
-            ]
+    for section, part in config.sections.items():
+        usual = base.sections[section]
+        found += [
+            f"{section}.{one.name}={setting_text(getattr(part, one.name))}"
+            for one in dataclasses.fields(part)
+            if getattr(part, one.name) != getattr(usual, one.name)
+        ]
     return found

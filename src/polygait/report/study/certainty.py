@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from polygait.evaluation import expected_best_of
-from polygait.report.names import METHODS, method_title
+from polygait.report.names import method_title, ordered_methods
 from polygait.report.study.sources import (
     OURS,
     Place,
@@ -16,7 +16,6 @@ from polygait.report.study.sources import (
     best_values,
     member_grid,
     methods_of,
-    ordered,
     single_conditions,
 )
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
@@ -110,7 +109,7 @@ def best_of_table(sources: Sequence[Source]) -> Table:
         for place in best_values(single, "damage"):
             cells = single.filter(task=place.task, condition=place.condition)
             here = []
-            for method in ordered(cells["method"].unique(), METHODS):
+            for method in ordered_methods(cells["method"].unique()):
                 grid = member_grid(cells.filter(method=method))
                 if grid.shape[1] == 1:
                     continue

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
-from polygait.charts import COLOURS, METHOD_COLOURS
 from polygait.evaluation import percentile_performance
-from polygait.report.names import METHODS, method_title, title_of
+from polygait.report import names
+from polygait.report.names import method_title, ordered_methods, title_of
 from polygait.report.study.sources import (
     OURS,
     Place,
@@ -95,7 +95,7 @@ def _panels(
     if not rows:
         return None
     frame = pl.DataFrame(rows)
-    methods = ordered(frame["method"].unique(), METHODS)
+    methods = ordered_methods(frame["method"].unique())
     named = _with_titles(frame)
     columns = min(len(panels), 4 if len(panels) == 4 else 3)
     cells = []
@@ -156,9 +156,7 @@ def _bands(
 
 def method_colour(methods: Sequence[str]) -> alt.Color:
     """Every method has its colour in all figures."""
-    others = iter(COLOURS[len(METHOD_COLOURS) :])
-    known: dict[str, str] = {**METHOD_COLOURS}
-    colours = [known.get(method) or next(others) for method in methods]
+    colours = [names.method_colour(method) for method in methods]
     titles = [method_title(method) for method in methods]
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, symbolSize=160)
     scale = alt.Scale(domain=titles, range=colours)
@@ -174,7 +172,7 @@ def improvement_figure(sources: Sequence[Source]) -> alt.HConcatChart | None:
     if not rows:
         return None
     frame = pl.DataFrame(rows)
-    methods = ordered(frame["method"].unique(), METHODS)
+    methods = ordered_methods(frame["method"].unique())
     named = _with_titles(frame)
     places = [str(place) for place in sorted({Place(*row["place"]) for row in rows}, key=paper_order)]
     charts = []

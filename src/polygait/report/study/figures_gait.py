@@ -11,8 +11,8 @@ import polars as pl
 
 from polygait.charts import MEMBER_COLOURS
 from polygait.report.feet import foot_title, stretches
-from polygait.report.names import METHODS, method_title, title_of
-from polygait.report.study.sources import OURS, ordered
+from polygait.report.names import method_title, ordered_methods, title_of
+from polygait.report.study.sources import OURS
 from polygait.study.results import Results
 
 _SHOWN_STEPS = 250
@@ -37,7 +37,7 @@ def contact_figure(results: Results, task: str) -> alt.VConcatChart | None:
     rows = []
     for pair in pairs:
         columns = []
-        for method in ordered(frame["method"].unique(), METHODS):
+        for method in ordered_methods(frame["method"].unique()):
             data = wide.filter(method=method).select("policy", "episode", first=pair[0], second=pair[1])
             scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
             chart = (

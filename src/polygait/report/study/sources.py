@@ -14,17 +14,18 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
-from polygait.report.names import METHODS, title_of, words_of
+from polygait.report.names import ordered_methods, title_of, words_of
 from polygait.study.statistics import best_members
-from polygait.suites import PAPER
 
 TASKS = ("hopper", "walker", "ant", "minitaur")
 OURS = "dir"
 """The method that is compared with the others."""
-_ORDER: dict[str, tuple[str, ...]] = PAPER | {
-    "walker": (*PAPER["walker"][:4], "left-leg-sensor", "right-leg-sensor"),
-    "ant": ("broken-ankle", "broken-hip", *PAPER["ant"][2:]),
-}
+_ORDER = (
+    *("broken-leg", "broken-ankle", "broken-foot", "broken-hip", "motor-failure"),
+    *("foot-mass", "leg-mass", "foot-friction", "ankle-friction"),
+    *("left-leg-sensor", "right-leg-sensor", *(f"leg-{leg}-sensor" for leg in (1, 2, 3, 4))),
+)
+"""The published conditions as the paper's tables have them, of all robots."""
 _PUBLISHED = resources.files("polygait.report.study") / "published"
 
 
@@ -122,8 +123,7 @@ def ordered(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 def paper_order(place: Place) -> tuple[object, ...]:
     """A key that sorts tasks and conditions as the paper does, others behind."""
-    order = _ORDER.get(place.task, ())
-    known = order.index(place.condition) if place.condition in order else len(order)
+    known = _ORDER.index(place.condition) if place.condition in _ORDER else len(_ORDER)
     return (
         TASKS.index(place.task) if place.task in TASKS else len(TASKS),
         place.task,
@@ -139,4 +139,4 @@ def tasks_of(sources: Sequence[Source]) -> list[str]:
 
 def methods_of(*found: dict[Place, Values] | dict[str, Values]) -> list[str]:
     """All methods, in the paper's order."""
-    return ordered((method for one in found for values in one.values() for method in values), METHODS)
+    return ordered_methods(method for one in found for values in one.values() for method in values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from polygait.report.names import METHODS, method_title, title_of, words_of
+from polygait.report.names import method_title, ordered_methods, title_of, words_of
 from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import (
     OURS,
@@ -137,7 +137,7 @@ def _score_cell(values: Values, method: str) -> Cell:
 def nominal_table(sources: Sequence[Source]) -> Table:
     """What the best, the mean and the worst member reach in the unchanged world."""
     nominal = {source.label: source.returns.filter(condition="nominal") for source in sources}
-    methods = ordered((one for frame in nominal.values() for one in frame["method"].unique()), METHODS)
+    methods = ordered_methods(one for frame in nominal.values() for one in frame["method"].unique())
     rows, data = [], []
     for task in tasks_of(sources):
         here = []

@@ -14,14 +14,22 @@ about the action to PPO, which takes rewards as given.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Array, Float, Float64, Key
 
-from polygait.config import DvdConfig
-from polygait.diversity.method import Bonus, Fitted, Method, Setting, Tensors, bonus_statistics
+from polygait.diversity.method import (
+    IntrinsicReward,
+    Method,
+    MethodUpdate,
+    Setting,
+    Tensors,
+    bonus_statistics,
+)
 from polygait.learning.rollout import Rollout
 
 Actions = Float[np.ndarray, "sample action"]
@@ -30,20 +38,46 @@ Others = Float[np.ndarray, "other sample action"]
 """What each of the others would do on average in these states."""
 
 
+@dataclass(frozen=True)
+class DvdConfig:
+    """How Diversity via Determinants compares members' actions (paper, Appendix C.3)."""
+
+    form: Literal["pairwise", "determinant", "exponential"] = "pairwise"
+    """A kernel between pairs, the marginal of the log-determinant, or the authors' exp(+Δ²)/2."""
+    length_scale: float = 1.0
+    """Distance of two actions at which the kernel of pairs and determinant falls to exp(−1/2)."""
+    ridge: float = 0.01
+    """Share of the identity in the determinant's kernel: it bounds the logarithm."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = []
+        if self.form not in ("pairwise", "determinant", "exponential"):
+            found.append(f"dvd.form must be 'pairwise', 'determinant' or 'exponential', got {self.form!r}.")
+        if not 0 < self.length_scale < math.inf:
+            found.append(f"dvd.length_scale must be finite and above 0, got {self.length_scale}.")
+        if not 0 < self.ridge < 1:
+            found.append(f"dvd.ridge must lie between 0 and 1, got {self.ridge}.")
+        return found
+
+
 class Dvd(Method):
     """Reward for actions unlike those of the others; nothing is learned for it."""
 
     name = "dvd"
+    title = "DvD"
+    colour = "#009E73"
+    rank = 2
+    Config = DvdConfig
+    presets = {"paper": {"form": "exponential"}}
+    default_alpha = 0.1
+    needs_peers = True
     simultaneous = True
 
-    def __init__(self, config: DvdConfig, alpha: float) -> None:
-        self.config = config
-        self.alpha = alpha
-
-    def begin(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> Any:
+    def init(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> Any:
         return np.zeros((setting.num_members, 0))
 
-    def bonus(self, state: Any, rollout: Rollout) -> Bonus:
+    def intrinsic_reward(self, state: Any, rollout: Rollout) -> IntrinsicReward:
         value = np.empty_like(rollout.reward)
         for member in range(len(state)):
             means = _everyones_means(rollout, member)
@@ -51,12 +85,14 @@ class Dvd(Method):
             action = np.clip(rollout.action[:, member], -1.0, 1.0).reshape(own.shape)
             value[:, member] = self._unlikeness(action, own, others).reshape(value[:, member].shape)
         reward = self.alpha * value
-        return Bonus(reward, bonus_statistics(value, reward, rollout))
+        return IntrinsicReward(reward, bonus_statistics(value, reward, rollout))
 
-    def fit(self, state: Any, rollout: Rollout, keys: Key[Array, " member"], iteration: int) -> Fitted:
-        return Fitted(state, {})
+    def update(
+        self, state: Any, rollout: Rollout, keys: Key[Array, " member"], iteration: int
+    ) -> MethodUpdate:
+        return MethodUpdate(state, {})
 
-    def leave(self, state: Any) -> list[Tensors]:
+    def export(self, state: Any) -> list[Tensors]:
         """Nothing: a later cohort compares its own members."""
         return [{} for _ in range(len(state))]
 

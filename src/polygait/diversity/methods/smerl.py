@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -23,19 +24,63 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Key
 
-from polygait.config import SmerlConfig
-from polygait.diversity.method import Bonus, Fitted, Method, Setting, Tensors, bonus_statistics
+from polygait.diversity.method import (
+    IntrinsicReward,
+    Method,
+    MethodUpdate,
+    Setting,
+    Tensors,
+    bonus_statistics,
+)
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.networks import Mlp
 from polygait.learning.normalizer import Moments, initial_moments, merge_moments, normalize
 from polygait.learning.rollout import Rollout, recent_mean, with_newest
 from polygait.learning.shuffling import order_seeds, sample_order
+from polygait.tasks.state import StateFilter
 
 GATE_EPISODES = 20
 """Newest completed episodes per member whose mean return opens or shuts its gate."""
 LONGEST_GRADIENT = 0.5
 """The discriminator's gradients are shortened to this norm, like those of policy and critic."""
+
+
+@dataclass(frozen=True)
+class SmerlConfig:
+    """How SMERL tells members apart, and when it rewards that (paper, Appendix C.3)."""
+
+    target_return: float | str | None = None
+    """R*: what an able member earns in an episode; a number, or a run folder whose best member gives it."""
+    tolerance: float = 0.1
+    """ε: the reward needs recent episodes of at least R* − ε·|R*|, which is (1 − ε)·R* for R* above 0."""
+    floor: float = 0.01
+    """Added to the probabilities q and p alike, so that their log-ratio is bounded."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the discriminator's hidden layers."""
+    learning_rate: float = 3e-4
+    """Step size of its Adam."""
+    epochs: int = 1
+    """How many times each state of a rollout is used."""
+    minibatch_size: int = 256
+    """States in one gradient step, from all members mixed."""
+    normalize_inputs: bool = True
+    """Show the discriminator states with running mean 0 and variance 1."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = [
+            f"smerl.{name} must be finite and above 0, got {getattr(self, name)}."
+            for name in ("floor", "learning_rate", "epochs", "minibatch_size")
+            if not 0 < getattr(self, name) < math.inf
+        ]
+        if isinstance(self.target_return, float) and not math.isfinite(self.target_return):
+            found.append(f"smerl.target_return must be finite, got {self.target_return}.")
+        if not 0 <= self.tolerance < math.inf:
+            found.append(f"smerl.tolerance must be finite and not negative, got {self.tolerance}.")
+        if not all(width > 0 for width in self.hidden):
+            found.append(f"smerl.hidden must hold widths above 0, got {self.hidden}.")
+        return found
 
 
 class SmerlState(NamedTuple):
@@ -52,18 +97,48 @@ class Smerl(Method):
     """Reward for states by which a discriminator knows the member, behind a gate on its return."""
 
     name = "smerl"
+    title = "SMERL"
+    colour = "#CC79A7"
+    rank = 3
+    Config = SmerlConfig
+    presets = {"paper": {"floor": 1e-6, "epochs": 10, "normalize_inputs": False}}
+    default_alpha = 10.0
+    needs_peers = True
     simultaneous = True
 
-    def __init__(self, config: SmerlConfig, state_size: int, alpha: float) -> None:
+    def __init__(self, config: SmerlConfig, state_filter: StateFilter, alpha: float) -> None:
+        super().__init__(config, state_filter, alpha)
         target = config.target_return
         if not isinstance(target, float):
             raise UserError(f"SMERL needs R* as a number, got {target!r}.", "Set smerl.target_return.")
-        self.config = config
-        self.state_size = state_size
-        self.alpha = alpha
+        self.state_size = state_filter.layout.size
         self.threshold = target - config.tolerance * abs(target)
 
-    def begin(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> SmerlState:
+    @classmethod
+    def prepare(cls, config: SmerlConfig, best_return: Callable[[str], float]) -> SmerlConfig:
+        """R* as a number: where a run is named, what its best member earned while it trained.
+
+        Not with mean actions: the gate compares R* with training episodes, which pay for exploration.
+        """
+        path = config.target_return
+        return replace(config, target_return=best_return(path)) if isinstance(path, str) else config
+
+    @classmethod
+    def problems(cls, config: SmerlConfig, num_members: int, samples: int) -> list[str]:
+        found = []
+        if config.target_return is None:
+            found.append(
+                "smerl does not know what an able robot of this kind earns; set smerl.target_return to a "
+                "number or to the folder of a run of pg."
+            )
+        if config.minibatch_size > config.epochs * samples * num_members:
+            found.append(
+                f"smerl.minibatch_size {config.minibatch_size} exceeds smerl.epochs × "
+                f"{samples * num_members} samples."
+            )
+        return found
+
+    def init(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> SmerlState:
         widths = (self.state_size, *self.config.hidden, setting.num_members)
         network: Any = Mlp(named_key(keys[0], "discriminator"), widths, "relu")
         return SmerlState(
@@ -73,17 +148,20 @@ class Smerl(Method):
             recent=np.full((setting.num_members, GATE_EPISODES), np.nan),
         )
 
-    def bonus(self, state: SmerlState, rollout: Rollout) -> Bonus:
+    def intrinsic_reward(self, state: SmerlState, rollout: Rollout) -> IntrinsicReward:
         value = log_ratio(self._own_probability(state, rollout), rollout.reward.shape[1], self.config.floor)
         gate = self.open(with_newest(state.recent, rollout.episodes))
         reward = self.alpha * np.where(gate[:, None], value, 0.0)
-        return Bonus(reward, {**bonus_statistics(value, reward, rollout), "gate": gate.astype(np.float64)})
+        statistics = bonus_statistics(value, reward, rollout)
+        return IntrinsicReward(reward, {**statistics, "gate": gate.astype(np.float64)})
 
     def open(self, recent: Float64[np.ndarray, "member episode"]) -> Bool[np.ndarray, " member"]:
         """Whose newest episodes reach the threshold; nobody's before the first has ended."""
         return recent_mean(recent) >= self.threshold
 
-    def fit(self, state: SmerlState, rollout: Rollout, keys: Key[Array, " member"], iteration: int) -> Fitted:
+    def update(
+        self, state: SmerlState, rollout: Rollout, keys: Key[Array, " member"], iteration: int
+    ) -> MethodUpdate:
         config = self.config
         moments = state.moments
         if config.normalize_inputs:
@@ -97,9 +175,9 @@ class Smerl(Method):
         )
         fitted = SmerlState(network, optimizer, moments, with_newest(state.recent, rollout.episodes))
         size = rollout.reward.shape[1]
-        return Fitted(fitted, {"discriminator_loss": np.full(size, float(loss))})
+        return MethodUpdate(fitted, {"discriminator_loss": np.full(size, float(loss))})
 
-    def leave(self, state: SmerlState) -> list[Tensors]:
+    def export(self, state: SmerlState) -> list[Tensors]:
         """Nothing: a later cohort has members, and a discriminator, of its own."""
         return [{} for _ in range(len(state.recent))]
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,18 +22,18 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Key
 
-from polygait.config import DirConfig
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
+    ModelConfig,
     Transitions,
     fit_model,
     initial_optimizer,
     normalized,
 )
 from polygait.diversity.method import (
-    Bonus,
-    Fitted,
+    IntrinsicReward,
     Method,
+    MethodUpdate,
     Setting,
     Statistics,
     Tensors,
@@ -49,6 +50,29 @@ _SLOTS = 4
 """Earlier models are padded to a multiple of this, so that not every new member compiles anew."""
 _OWN_SHARE = 0.1
 """Weight of the newest rollout in the running mean of a model's own negative log-likelihood."""
+
+
+@dataclass(frozen=True)
+class DirConfig(ModelConfig):
+    """How Diversity in Regulation tells members apart (paper, Section "Diversity in Regulation")."""
+
+    objective: Literal["cross-entropy", "kl"] = "cross-entropy"
+    """The paper's reward −log T_φi, or with the term + log T_φk that Appendix B.1 drops."""
+    bound: Literal["std-floor", "none"] = "std-floor"
+    """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
+    std_floor: float = 0.4
+    """Smallest standard deviation of an earlier model when the bonus is bounded."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = super().problems()
+        if self.objective not in ("cross-entropy", "kl"):
+            found.append(f"dir.objective must be 'cross-entropy' or 'kl', got {self.objective!r}.")
+        if self.bound not in ("std-floor", "none"):
+            found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
+        if not 0 < self.std_floor < math.inf:
+            found.append(f"dir.std_floor must be finite and above 0, got {self.std_floor}.")
+        return found
 
 
 class Earlier(NamedTuple):
@@ -85,15 +109,37 @@ class Regulation(Method):
     """DiR over one filter f."""
 
     name = "dir"
+    title = "DiR"
+    colour = "#0072B2"
+    rank = 4
+    Config = DirConfig
+    presets = {
+        "paper": {"bound": "none", "weight_decay": 0.01, "epochs": 10, "normalize_inputs": False},
+    }
+    default_alpha = 0.05
     simultaneous = False
+    reports_novelty = True
+    update_cost = 0.4
 
     def __init__(self, config: DirConfig, state_filter: StateFilter, alpha: float) -> None:
-        self.config = config
-        self.filter = state_filter
-        self.alpha = alpha
+        super().__init__(config, state_filter, alpha)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
 
-    def begin(
+    @classmethod
+    def is_stationary(cls, config: DirConfig) -> bool:
+        return config.objective != "kl"  # that one holds the model that is still learning
+
+    @classmethod
+    def problems(cls, config: DirConfig, num_members: int, samples: int) -> list[str]:
+        if config.minibatch_size <= config.epochs * samples:
+            return []
+        return [f"dir.minibatch_size {config.minibatch_size} exceeds dir.epochs × {samples} samples."]
+
+    @classmethod
+    def network_widths(cls, config: DirConfig, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+        return [config.widths(*sizes)]
+
+    def init(
         self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]
     ) -> RegulationState:
         sizes = (self.filter.size, setting.action_size)
@@ -106,9 +152,9 @@ class Regulation(Method):
             earlier=_stack([_read(tensors, model) for tensors in earlier], model),
         )
 
-    def bonus(self, state: RegulationState, rollout: Rollout) -> Bonus:
+    def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
         if not np.asarray(state.earlier.used).any():
-            return Bonus(np.zeros(rollout.reward.shape), {})
+            return IntrinsicReward(np.zeros(rollout.reward.shape), {})
         unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
         value = np.asarray(unlike.mean, dtype=np.float64).reshape(rollout.reward.shape)
         if self.config.objective == "kl":
@@ -121,11 +167,12 @@ class Regulation(Method):
             )
         reward = self.alpha * value
         floored = np.asarray(unlike.floored, dtype=np.float64)[None]
-        return Bonus(reward, {**bonus_statistics(value, reward, rollout), "bonus_floored": floored})
+        statistics = bonus_statistics(value, reward, rollout)
+        return IntrinsicReward(reward, {**statistics, "bonus_floored": floored})
 
-    def fit(
+    def update(
         self, state: RegulationState, rollout: Rollout, keys: Key[Array, " member"], iteration: int
-    ) -> Fitted:
+    ) -> MethodUpdate:
         config = self.config
         transitions = self._transitions(rollout)
         moments = state.moments
@@ -140,14 +187,14 @@ class Regulation(Method):
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
-        return Fitted(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
+        return MethodUpdate(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
 
-    def leave(self, state: RegulationState) -> list[Tensors]:
+    def export(self, state: RegulationState) -> list[Tensors]:
         names, leaves = _named_leaves(state.model)
         tensors = {name: np.asarray(leaf) for name, leaf in zip(names, leaves, strict=True)}
         return [{**tensors, "own": np.asarray(state.own)}]
 
-    def judge(self, state: RegulationState, rollout: Rollout) -> Statistics:
+    def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
         transitions = self._transitions(rollout)
         own = float(_likelihood(state.model, transitions, self._floor).mean())
@@ -207,7 +254,7 @@ def _stack(models: list[tuple[InverseDynamics, float]], like: InverseDynamics) -
 
 
 def _read(tensors: Tensors, like: InverseDynamics) -> tuple[InverseDynamics, float]:
-    """The model that `leave` wrote."""
+    """The model that `export` wrote."""
     names, leaves = _named_leaves(like)
     found = [jnp.asarray(tensors[name]) for name in names]
     for name, leaf, value in zip(names, leaves, found, strict=True):

@@ -1,0 +1,1 @@
+"""One method a file; the file is called as the method is."""

@@ -1,0 +1,1 @@
+"""One learner a file; the file is called as the learner is."""

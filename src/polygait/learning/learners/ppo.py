@@ -1,0 +1,76 @@
+"""Proximal policy optimisation as a Learner: normalise a rollout, then improve policy and critic on it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from polygait.config import PPOConfig
+from polygait.learning.acting import NumpyPolicy
+from polygait.learning.batch import prepare_batch
+from polygait.learning.learner import Learner, LearnerUpdate, PolicyState
+from polygait.learning.networks import Critic, Policy
+from polygait.learning.normalizer import Normalizer, initial_moments, initial_normalizer
+from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
+from polygait.learning.rollout import Rollout
+
+
+class PPOState(NamedTuple):
+    """Networks, their optimisers, and what is known about the scale of observations and rewards."""
+
+    networks: PPONetworks
+    normalizer: Normalizer
+
+
+class PPO(Learner):
+    """Schulman et al. 2017; the update itself is in learning/ppo.py."""
+
+    name = "ppo"
+    Config = PPOConfig
+    envs = {"robust": 64, "paper": 20}
+    presets = {
+        "robust": {"anneal_iterations": None},
+        "paper": {
+            "entropy_coefficient": 0.1,
+            "normalize_observations": False,
+            "scale_rewards": False,
+            "bootstrap_truncation": False,
+            "value_target": "monte-carlo",
+            "rollout_steps": 20_000,  # 10 workers × 2 episodes of at most 1000 steps
+        },
+    }
+
+    config: PPOConfig
+
+    def init(self, keys: Key[Array, " member"]) -> PPOState:
+        networks = initial_networks(keys, self.sizes, self.config)
+        return PPOState(networks, initial_normalizer(len(keys), self.num_envs, self.sizes.observation))
+
+    def update(
+        self,
+        state: PPOState,
+        rollout: Rollout,
+        reward: Float[np.ndarray, "time member env"],
+        keys: Key[Array, " member"],
+        iteration: int,
+    ) -> LearnerUpdate:
+        prepared = prepare_batch(rollout, reward, state.normalizer, self.config)
+        networks, statistics = ppo_update(state.networks, prepared.batch, keys, iteration, self.config)
+        return LearnerUpdate(PPOState(networks, prepared.normalizer), statistics._asdict())
+
+    def export(self, state: PPOState) -> PolicyState:
+        return PolicyState(state.networks.policy, state.normalizer.observation)
+
+    def critic(self, state: PPOState) -> Critic:
+        return state.networks.critic
+
+    def actor(self, policies: PolicyState, num_envs: int, tile: int) -> NumpyPolicy:
+        moments = policies.moments if self.config.normalize_observations else None
+        return NumpyPolicy(policies.policy, moments, num_envs, tile)
+
+    def policy_shape(self) -> PolicyState:
+        policy = jax.eval_shape(lambda: Policy(jax.random.key(0), self.sizes, self.config))
+        return PolicyState(policy, jax.tree.map(lambda array: array[0], initial_moments(1, self.sizes[0])))
