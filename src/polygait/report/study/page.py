@@ -128,7 +128,13 @@ def _caption(name: str) -> str:
 
 
 def _making(study: Study, results: Results) -> Html:
-    own = {"task": study.task_training, "method": study.method_training}
+    own = {
+        "task": {
+            name: {**study.task_training.get(name, {}), "method": study.task_method_training.get(name, {})}
+            for name in study.tasks
+        },
+        "method": study.method_training,
+    }
     measures = {
         name: value for name, value in dataclasses.asdict(study.measures).items() if name != "suite_texts"
     }
