@@ -39,7 +39,7 @@ class TrainConfig:
     preset: str = "robust"
     """robust mends the known flaws; paper follows the paper and its authors."""
     remove: tuple[str, ...] | str | None = None
-    """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
+    """State parts that f(s) removes, for members to differ there. () keeps all, ("*",) keeps none."""
     alpha: float | None = None
     """Factor of the diversity bonus; multi and pg have none."""
     envs: int | None = None
