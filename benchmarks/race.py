@@ -1,12 +1,14 @@
-"""What a race on a budget loses against trying everything, in shares of the span from worst to best member.
+"""What a race on a budget loses beside other ways to choose, in shares of the span from worst to best member.
 
 Every member plays many episodes under each damage: some make a pool of trials, 100 more are held out and
-say what each member is worth. Races and exhaustive choices are then drawn from the pool many times; a draw
-is a resampling of episodes, so no physics is run twice.
+say what each member is worth. Choices are then drawn from the pool many times; a draw is a resampling of
+episodes, so no physics is run twice. Beside the race stand the exhaustive choice, the race's own budget
+shared out evenly, and a single trial of every member: a race is worth what it gains over those.
 """
 
 import argparse
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from polygait.adaptation import Trials, exhaust, race
 from polygait.episodes import Job, episode_seeds, run_members
 from polygait.suites import suite_conditions
 
-POOL, HELD_OUT, EPISODES, SHARE = 60, 100, 20, 0.2
+POOL, HELD_OUT, EPISODES = 60, 100, 20
+EVEN = 4
+"""The race's budget, in trials per member: a fifth of the exhaustive choice's."""
 
 
 class Drawn(Trials):
@@ -33,18 +37,30 @@ class Drawn(Trials):
             self._tried[member] += self._pool[member, places].tolist()
 
 
-def losses(pool: np.ndarray, worth: np.ndarray, nominal: np.ndarray, draws: int) -> tuple[float, float]:
-    """Mean loss of the race and of the exhaustive choice."""
+class Losses(NamedTuple):
+    """Mean loss of every way to choose."""
+
+    race: float
+    even: float
+    """The race's budget, as many trials for every member."""
+    one: float
+    """One trial for every member."""
+    exhaustive: float
+
+    def __str__(self) -> str:
+        return " | ".join(f"{share:.1%}" for share in self)
+
+
+def losses(pool: np.ndarray, worth: np.ndarray, nominal: np.ndarray, draws: int) -> Losses:
+    """What each way to choose loses, averaged over draws."""
     span = worth.max() - worth.min()
-    budget = round(SHARE * EPISODES * len(pool))
     found = []
     for draw in range(draws):
         chance = np.random.default_rng(draw)
-        raced = race(Drawn(pool, chance), nominal, budget).best
-        tried = exhaust(Drawn(pool, chance), EPISODES).best
-        found.append([(worth.max() - worth[chosen]) / span for chosen in (raced, tried)])
-    raced, tried = np.mean(found, axis=0)
-    return float(raced), float(tried)
+        raced = race(Drawn(pool, chance), nominal, EVEN * len(pool)).best
+        chosen = [raced, *(exhaust(Drawn(pool, chance), count).best for count in (EVEN, 1, EPISODES))]
+        found.append((worth.max() - worth[chosen]) / span)
+    return Losses(*np.mean(found, axis=0).tolist())
 
 
 def main(arguments: list[str]) -> None:
@@ -53,9 +69,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--draws", type=int, default=2000, help="races drawn from the pool")
     parser.add_argument("--conditions", nargs="*", help="damages; all of the robot when left out")
     options = parser.parse_args(arguments)
-    print(f"pool {POOL}, held out {HELD_OUT} episodes; race: {SHARE:.0%} of {EPISODES} episodes per member")
-    print("| run | damage | held-out return of each member | race loses | exhaustive loses |")
-    print("|---|---|---|---|---|")
+    print(
+        f"pool {POOL}, held out {HELD_OUT} episodes; exhaustive: {EPISODES} trials of every member; loss of:"
+    )
+    print(f"| run | damage | held-out return of each member | race | {EVEN} each | 1 each | exhaustive |")
+    print("|---|---|---|---|---|---|---|")
     total = []
     for path in options.runs:
         population = pg.load(path)
@@ -70,6 +88,5 @@ def main(arguments: list[str]) -> None:
             total.append(losses(returns[:, :POOL], worth, nominal, options.draws))
             told = " ".join(f"{one:,.0f}" for one in worth)
             name = population.path.name
-            print(f"| {name} | {damage} | {told} | {total[-1][0]:.1%} | {total[-1][1]:.1%} |", flush=True)
-    raced, tried = np.mean(total, axis=0)
-    print(f"| all | mean | | {raced:.1%} | {tried:.1%} |")
+            print(f"| {name} | {damage} | {told} | {total[-1]} |", flush=True)
+    print(f"| all | mean | | {Losses(*np.mean(total, axis=0).tolist())} |")

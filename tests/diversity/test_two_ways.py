@@ -1,4 +1,4 @@
-"""Where a task can be done in two ways, DiR finds both; with nothing free to differ, it pulls nowhere."""
+"""Where a task can be done in two ways, DiR finds both; where a model reads all actions, it pulls nowhere."""
 
 from typing import NamedTuple
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests import tiny
 from tests.study import small
 
+import polygait as pg
 from polygait.errors import UserError
 from polygait.presets import METHODS, resolve
 from polygait.study.grid import Measures, StudyJob, read_study
@@ -77,6 +78,117 @@ settings = ["dir.epochs=2"]
     assert (dir_.run.alpha, multi.run.alpha) == (0.25, 0.0)
     assert (dir_.run.dir.epochs, multi.run.dir.epochs) == (2, 4)
     assert dir_.run.ppo.rollout_steps == 64  # settings add up
+
+
+ALL_METHODS = ["dir", "smerl", "dvd", "multi", "pg"]
+
+
+def grid(tmp_path, text, methods=ALL_METHODS, tasks=("walker", "minitaur")):
+    """A study of full-sized jobs, which are only named and never run."""
+    path = tmp_path / "grid.toml"
+    axes = {"methods": list(methods), "tasks": list(tasks), "seeds": [0]}
+    path.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in axes.items()) + text)
+    return read_study(path)
+
+
+def by_cell(study):
+    return {(job.run.task, job.run.method): job for job in study.jobs()}
+
+
+def test_a_method_has_its_own_choices_in_one_task_and_nobody_else_changes(tmp_path):
+    plain = by_cell(grid(tmp_path, ""))
+    own = """
+[task.minitaur.method.dir]
+alpha = 0.0001
+members = 3
+settings = ["dir.epochs=2"]
+[task.minitaur.method.pg]
+members = 7
+"""
+    found = by_cell(grid(tmp_path, own))
+    special = found[("minitaur", "dir")]
+    assert (special.run.alpha, special.run.members, special.run.dir.epochs) == (0.0001, 3, 2)
+    assert found[("minitaur", "pg")].run.steps == 7 * plain[("minitaur", "pg")].run.steps
+    changed = {cell for cell, job in found.items() if job.name != plain[cell].name}
+    assert changed == {("minitaur", "dir"), ("minitaur", "pg")}
+
+
+def test_what_is_for_fewer_jobs_replaces_what_is_for_more(tmp_path):
+    text = """
+steps = 100_000
+settings = ["ppo.epochs=3", "ppo.discount=0.9"]
+[task.walker]
+steps = 200_000
+settings = ["ppo.epochs=4"]
+[method.dir]
+steps = 300_000
+settings = ["ppo.epochs=5"]
+[task.walker.method.dir]
+steps = 400_000
+settings = ["ppo.epochs=6"]
+"""
+    found = by_cell(grid(tmp_path, text, ["dir", "multi"]))
+    seen = {cell: (job.run.steps, job.run.ppo.epochs, job.run.ppo.discount) for cell, job in found.items()}
+    assert seen == {
+        ("walker", "dir"): (400_000, 6, 0.9),
+        ("walker", "multi"): (200_000, 4, 0.9),
+        ("minitaur", "dir"): (300_000, 5, 0.9),
+        ("minitaur", "multi"): (100_000, 3, 0.9),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "remedy"),
+    [
+        ("alpha = 0.1", "alpha", "[method.dir]"),
+        ("[task.minitaur]\nalpha = 0.0001", "task.minitaur.alpha", "[task.minitaur.method.dir]"),
+        ("[task.minitaur]\nalpha = 0.0001\n[method.dvd]\nalpha = 1", "task.minitaur.alpha", "[task.minitaur"),
+    ],
+)
+def test_an_alpha_for_several_bonuses_is_refused(tmp_path, text, where, remedy):
+    with pytest.raises(UserError) as caught:
+        grid(tmp_path, text)
+    assert f"grid.toml: {where} would be that of dir and smerl" in str(caught.value)
+    assert remedy in str(caught.value)
+
+
+def test_an_alpha_that_one_method_takes_stands(tmp_path):
+    alone = by_cell(grid(tmp_path, "[task.minitaur]\nalpha = 0.0001", ["dir", "multi", "pg"]))
+    assert [job.run.alpha for job in alone.values()] == [0.05, 0.0, 0.0, 0.0001, 0.0, 0.0]
+    text = "alpha = 0.2\n[method.smerl]\nalpha = 5.0\n[task.walker.method.dvd]\nalpha = 1.0"
+    found = by_cell(grid(tmp_path, text, ["dir", "smerl", "dvd"], ["walker"]))
+    assert [job.run.alpha for job in found.values()] == [0.2, 5.0, 1.0]
+
+
+def test_a_file_of_then_finds_its_jobs_once_each_method_is_named(tmp_path):
+    asked = pg.TrainConfig(task="walker", method="smerl", alpha=0.2, seed=0)
+    then = StudyJob(asked, resolve(asked), Measures()).name
+    text = "".join(f"[task.walker.method.{method}]\nalpha = 0.2\n" for method in ("dir", "smerl"))
+    assert by_cell(grid(tmp_path, text, ["dir", "smerl"]))[("walker", "smerl")].name == then
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[task.walker.method.smurl]\nalpha = 1",
+            "[task.walker.method.smurl] is for a method that the study",
+        ),
+        (
+            "[task.walker.method.dir]\nalpa = 1",
+            "Unknown entry: task.walker.method.dir.alpa. Did you mean 'alp",
+        ),
+        ("[task.walker.method.dir]\nalpha = true", "task.walker.method.dir.alpha must be a number"),
+        ("[task.walker]\nmethod = 3", "task.walker.method must be a table, got 3"),
+        ("[task.walker.method]\ndir = 3", "task.walker.method.dir must be a table, got 3"),
+        ("[method.dir.task.walker]\nalpha = 1", "Unknown entry: method.dir.task"),
+        ('[task."gym:No-v5".method.dir]\nalpha = 1', '[task."gym:No-v5"] is for a task that the study'),
+    ],
+)
+def test_what_is_wrong_in_a_section_for_both_is_told(tmp_path, text, told):
+    with pytest.raises(UserError) as caught:
+        grid(tmp_path, text)
+    assert told in str(caught.value)
 
 
 def test_pg_trains_one_policy(tmp_path):
@@ -237,3 +349,5 @@ def test_the_shipped_studies(name, jobs):
             (10, 2_000_000)
         }
         assert {job.run.seed for job in made} == {10, 20, 30, 40, 50, 60, 70, 80}
+        alphas = {job.run.method: job.run.alpha for job in made if job.run.task == "minitaur"}
+        assert alphas == {"dir": 0.0001, "multi": 0.0, "dvd": 0.001, "smerl": 10.0, "pg": 0.0}

@@ -41,7 +41,7 @@ class TrainConfig:
     learner: str = "ppo"
     """How policies improve: ppo or sac."""
     remove: tuple[str, ...] | str | None = None
-    """State parts that f(s) removes: there members may differ. () keeps all, ("*",) keeps none."""
+    """State parts that f(s) removes, for members to differ there. () keeps all, ("*",) keeps none."""
     alpha: float | None = None
     """Factor of the diversity bonus; multi and pg have none."""
     envs: int | None = None

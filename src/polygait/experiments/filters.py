@@ -1,8 +1,8 @@
 """Which state parts reveal the action: the diagnostic for choosing a filter f(s).
 
 One inverse-dynamics model per candidate filter learns from the same episodes of a population and is asked
-about the same other ones. A model that is sure leaves members nothing to be different in; one that knows no
-more than the model that sees nothing regulates nothing.
+about the same other ones. A model that is sure leaves members nothing to be different in on the states that
+it knows; one that knows no more than the model that sees nothing regulates nothing.
 """
 
 from __future__ import annotations

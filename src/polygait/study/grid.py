@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ _TRAINING: dict[str, tuple[str, Any]] = {
     "envs": ("a whole number", int),
     "settings": ("a list of texts", list),
 }
-"""What may stand at the top, under [task.NAME] and under [method.NAME]."""
+"""What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]."""
 _MEASURES: dict[str, tuple[str, Any]] = {
     "suites": ("a list of texts", list),
     "episodes": ("a whole number", int),
@@ -121,10 +123,12 @@ class Study:
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
     training: dict[str, Any]
-    """Choices for all jobs; a task's and then a method's own replace them."""
+    """Choices for all jobs; a task's, then a method's, then those of both together replace them."""
     task_training: dict[str, dict[str, Any]]
     method_training: dict[str, dict[str, Any]]
     measures: Measures
+    task_method_training: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """By task, then by method."""
 
     def jobs(self) -> list[StudyJob]:
         """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
@@ -141,18 +145,21 @@ class Study:
         return made
 
     def _job(self, task: str, method: str, seed: int) -> StudyJob:
-        own = {**self.training, **self.task_training.get(task, {}), **self.method_training.get(method, {})}
-        sections = (self.training, self.task_training.get(task, {}), self.method_training.get(method, {}))
-        if not METHODS.find(method).has_bonus and "alpha" not in self.method_training.get(method, {}):
+        facts = METHODS.find(method)
+        shared = (self.training, self.task_training.get(task, {}))
+        both = self.task_method_training.get(task, {}).get(method, {})
+        of_method = (self.method_training.get(method, {}), both)
+        asked = _merged(of_method)
+        own = {**_merged(shared), **asked}
+        if not facts.has_bonus and "alpha" not in asked:
             own.pop("alpha", None)  # it is for the others
-        *shared, only = [section.get("settings", ()) for section in sections]
-        own["overrides"] = (
-            *(text for texts in shared for text in texts if not is_foreign(text, method)),
-            *only,
-        )
         own.pop("settings", None)
-        if METHODS.find(method).single:  # its own `members` say for how many members' steps
-            own["members"] = self.method_training.get(method, {}).get("members", 1)
+        own["overrides"] = (
+            *(text for text in _settings(shared) if not is_foreign(text, method)),
+            *_settings(of_method),
+        )
+        if facts.single:  # its own `members` say for how many members' steps
+            own["members"] = asked.get("members", 1)
         config = TrainConfig(task=task, method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)
 
@@ -166,12 +173,11 @@ def read_study(path: str | Path) -> Study:
     for name, kind in (("methods", str), ("tasks", str), ("seeds", int)):
         problems += _axis_problems(name, table.get(name, [None]), kind)
     problems += _section_problems({name: table[name] for name in _TRAINING if name in table}, _TRAINING, "")
-    for axis, names in (("task", table.get("tasks", [])), ("method", table.get("methods", []))):
-        problems += _table_problems(table.get(axis, {}), axis)
-        for name, section in _tables(table.get(axis, {})).items():
-            if isinstance(names, list) and name not in names:
-                problems.append(f"[{axis}.{name}] is for a {axis} that the study does not have.")
-            problems += _section_problems(section, _TRAINING, f"{axis}.{name}.")
+    problems += _own_problems(table, "task", table.get("tasks"))
+    problems += _own_problems(table, "method", table.get("methods"))
+    for name, section in _tables(table.get("task")).items():
+        problems += _own_problems(_tables(section), "method", table.get("methods"), f"task.{_key(name)}.")
+    problems += _alpha_problems(table)
     measure = table.get("measure", {})
     problems += _section_problems(measure, _MEASURES, "measure.")
     problems += _measure_problems(measure)
@@ -186,9 +192,15 @@ def read_study(path: str | Path) -> Study:
         tasks=tuple(table["tasks"]),
         seeds=tuple(table["seeds"]),
         training=_tuples({name: table[name] for name in _TRAINING if name in table}),
-        task_training={name: _tuples(section) for name, section in table.get("task", {}).items()},
-        method_training={name: _tuples(section) for name, section in table.get("method", {}).items()},
+        task_training={
+            name: {key: value for key, value in section.items() if key != "method"}
+            for name, section in _own_choices(table, "task").items()
+        },
+        method_training=_own_choices(table, "method"),
         measures=Measures(**_tuples(measure), suite_texts=texts),
+        task_method_training={
+            name: _own_choices(section, "method") for name, section in _tables(table.get("task")).items()
+        },
     )
 
 
@@ -219,14 +231,53 @@ def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
     return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
 
 
+def _own_problems(table: Mapping[str, Any], axis: str, names: Any, prefix: str = "") -> list[str]:
+    """What is wrong with the sections of single tasks or methods; a task's may hold methods' in turn."""
+    problems = _table_problems(table.get(axis, {}), f"{prefix}{axis}")
+    for name, section in _tables(table.get(axis)).items():
+        where = f"{prefix}{axis}.{_key(name)}"
+        if isinstance(names, list) and name not in names:
+            problems.append(f"[{where}] is for a {axis} that the study does not have.")
+        inner = ("method",) if axis == "task" else ()
+        problems += _section_problems(section, _TRAINING, f"{where}.", inner)
+    return problems
+
+
+def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
+    """An alpha that more than one method would take.
+
+    Every method's bonus has a size of its own (DiR's alpha is 0.05 where SMERL's is 10), so a number meant
+    for one would silently spoil the others.
+    """
+    problems = []
+    for task in _texts(table.get("tasks")):
+        own = _tables(_tables(table.get("task")).get(task))
+        nearer = (_tables(table.get("method")), _tables(own.get("method")))
+        takers = [
+            method
+            for method in _texts(table.get("methods"))
+            if method not in WITHOUT_BONUS and not any("alpha" in _tables(one.get(method)) for one in nearer)
+        ]
+        prefix = f"task.{_key(task)}." if "alpha" in own else ""
+        if len(takers) > 1 and ("alpha" in own or "alpha" in table):
+            problems.append(
+                f"{prefix}alpha would be that of {' and '.join(takers)} alike, whose bonuses differ in size; "
+                f"write it under [{prefix}method.{takers[0]}], and so for every method that shall have it."
+            )
+    return list(dict.fromkeys(problems))
+
+
 def _table_problems(value: Any, name: str) -> list[str]:
     return [] if isinstance(value, dict) else [f"{name} must be a table, got {value!r}."]
 
 
-def _section_problems(section: Any, known: Mapping[str, tuple[str, Any]], prefix: str) -> list[str]:
+def _section_problems(
+    section: Any, known: Mapping[str, tuple[str, Any]], prefix: str, inner: tuple[str, ...] = ()
+) -> list[str]:
+    """What is wrong with a section; sections inside it are looked at by themselves."""
     if problems := _table_problems(section, prefix.rstrip(".")):
         return problems
-    problems = _unknown(section, known, prefix)
+    problems = _unknown(section, (*known, *inner), prefix)
     for name, (word, kind) in known.items():
         if name in section and not _is_a(section[name], kind):
             problems.append(f"{prefix}{name} must be {word}, got {section[name]!r}.")
@@ -260,6 +311,29 @@ def _unknown(section: Mapping[str, Any], known: Any, prefix: str) -> list[str]:
 
 def _tables(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _key(name: str) -> str:
+    """A name as TOML wants it in a section's heading."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def _own_choices(table: Mapping[str, Any], axis: str) -> dict[str, dict[str, Any]]:
+    return {name: _tuples(section) for name, section in table.get(axis, {}).items()}
+
+
+def _merged(sections: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Later sections replace what earlier ones say."""
+    return {name: value for section in sections for name, value in section.items()}
+
+
+def _settings(sections: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Settings do not replace each other but add up."""
+    return [text for section in sections for text in section.get("settings", ())]
 
 
 def _tuples(section: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,8 +117,8 @@ class StateLayout:
 class StateFilter:
     """f(s): the numbers of a state that the diversity objective may see.
 
-    Removing a part frees it to become different; what is kept regulates. Works on the last axis
-    of NumPy and JAX arrays. `nothing` keeps a zero-width state.
+    Removing a part frees it to become different; what is kept is meant to regulate, and does so in part
+    (docs/methods/dir.md). Works on the last axis of NumPy and JAX arrays. `nothing` keeps a zero-width state.
     """
 
     layout: StateLayout

@@ -9,15 +9,21 @@ from tests.report.run.test_page import own_text
 from tests.report.study.made_up import made_up
 from tests.study import small
 
+import polygait as pg
 from polygait import cli
 from polygait.errors import UserError
 from polygait.population.strict_json import canonical, to_plain
+from polygait.report.pictures.scene import require_drawable
 from polygait.report.study.contents import study_figures, study_sources
-from polygait.report.study.page import study_page, write_study_page
+from polygait.report.study.page import caption, study_page, write_study_page
 from polygait.report.study.report import write_report
+from polygait.report.study.sources import published
+from polygait.report.study.tables import all_tables
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
 from polygait.study.place import is_study, locate
+from polygait.tasks.schedule import of_kind, schedule
+from polygait.variations import ModelChange, parse_variation
 
 
 def test_a_report_has_tables_figures_and_a_page(tmp_path):
@@ -49,6 +55,71 @@ def test_two_methods_of_one_seed_have_figures_without_intervals(tmp_path):
     html = study_page(study, results, [], figures)
     specs = json.loads(re.findall(r'id="charts"[^>]*>(.*?)</script>', html)[0])
     assert '"low":null' in json.dumps(specs["improvement"], separators=(",", ":"))
+
+
+def test_the_page_tells_what_one_method_has_in_one_task(tmp_path):
+    study = read_study(small.write(tmp_path, more="[task.hopper.method.dir]\nalpha = 0.125\n"))
+    html = study_page(study, made_up(), [], {})
+    assert "task.hopper.method.dir.alpha" in html and "0.125" in html
+
+
+def beside_published(returns):
+    """Our made-up returns as the report's sources, with what was published for the same tasks."""
+    results = made_up()._replace(returns=returns, held_out=returns.clear())
+    return study_sources(results)
+
+
+def test_rows_that_show_both_say_how_they_were_measured():
+    walker = made_up().returns
+    ant = walker.filter(pl.col("condition") != "broken-foot").with_columns(
+        task=pl.lit("ant"), condition=pl.col("condition").replace({"broken-leg": "leg-2-sensor"})
+    )
+    sources = beside_published(pl.concat([walker, ant]))
+    tables = {table.name: table for table in all_tables(sources)}
+
+    def marked(name):
+        return [row[1].text for row in tables[name].rows if row[1].text.startswith("published")]
+
+    assert set(marked("sensors-ant")) == {"published", "published [a, b]"}  # only leg 2 has numbers of ours
+    assert "[b] Ant: a failed leg sensor hides the leg's hip and ankle here" in tables["sensors-ant"].note
+    assert "2 its z, hip 1, ankle 1" in tables["sensors-ant"].note
+    assert marked("nominal") == ["published [a]", "published [b]"]
+    assert "[a] Walker: both feet have friction 1.9 here" in tables["nominal"].note
+    assert "Walker: both feet" in tables["diversity"].note and "[a]" not in tables["diversity"].note
+    assert marked("damage")[:2] == ["published [a]", "published [a]"]
+    for name in ("damage", "nominal", "sensors-ant", "diversity", "comparison", "aggregate", "best-of"):
+        assert "Multi, DvD and SMERL kept all ten members" in tables[name].note, name
+    assert {row["source"] for row in tables["damage"].data} == {"ours, 1 seed, 2 members", "published"}
+
+
+def test_published_numbers_alone_need_no_remark():
+    for table in all_tables([published()]):
+        assert "kept all ten" not in table.note and "friction 1.9" not in table.note, table.name
+        assert not any("[a" in cell.text for row in table.rows for cell in row[:2]), table.name
+
+
+def test_sweeps_say_what_was_scaled_in_another_way():
+    ant, walker = caption("sweeps", ["ant"]), caption("sweeps", ["walker", "hopper"])
+    assert "twelve bodies" in ant and "mj_setConst" in ant and "friction 1.9" not in ant
+    assert "Hopper: after a mass is scaled" in walker and "friction 1.9" in walker and "twelve" not in walker
+    assert "sensor" not in ant and caption("profiles", ["ant"]) == caption("profiles", [])
+
+
+def test_the_differences_are_what_our_robots_are():
+    """What remarks say about us, and how the numbers lie that were hidden in threes."""
+    walker, ant = (require_drawable(pg.make_task(name)) for name in ("walker", "ant"))
+    feet = [walker.model.geom(name).id for name in ("foot_geom", "foot_left_geom")]
+    assert walker.model.geom_friction[feet, 0].tolist() == [1.9, 1.9]
+    effects = schedule([parse_variation("leg-mass=2", ant.conditions)], ant.anatomy)
+    (masses,) = of_kind(effects, ModelChange)
+    assert masses.effect.field == "body_mass" and set(masses.effect.rows) == set(range(2, 14))
+    threes = [ant.layout.names[first : first + 3] for first in (1, 4, 7, 10)]
+    assert [[name.split(".")[0] + "." + name.split(".")[-1] for name in three] for three in threes] == [
+        ["torso.w", "torso.x", "torso.y"],
+        ["torso.z", "leg_1.hip", "leg_1.ankle"],
+        ["leg_2.hip", "leg_2.ankle", "leg_3.hip"],
+        ["leg_3.ankle", "leg_4.hip", "leg_4.ankle"],
+    ]
 
 
 def finished(tmp_path, name="small", **wishes):

@@ -211,7 +211,7 @@ def robot_section(findings: Findings, gallery: Gallery) -> Html:
         )
         rows.append([part, str(len(names)), shown, verdict])
     caption = (
-        f"State: {layout.size} numbers, of which the filter keeps {len(kept)}; members may differ in the rest"
+        f"State: {layout.size} numbers, of which the filter keeps {len(kept)}; DiR does not see the rest"
     )
     return joined([*parts, table(["part", "size", "numbers", "filter"], rows, caption)])
 

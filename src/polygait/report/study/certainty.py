@@ -10,9 +10,11 @@ import numpy as np
 from polygait.evaluation import expected_best_of
 from polygait.report.names import method_title, ordered_methods
 from polygait.report.study.sources import (
+    KEPT,
     OURS,
     Place,
     Source,
+    are_compared,
     best_values,
     member_grid,
     methods_of,
@@ -72,7 +74,7 @@ def comparison_table(sources: Sequence[Source]) -> Table:
     note = (
         f"Best member per seed. In brackets 95 % intervals (percentile bootstrap over seeds, {RESAMPLES:,} "
         "resamples); a difference whose interval excludes 0 is marked. P(improvement): a seed of the first "
-        f"method beats one of the second; 0.5 is no difference.{_FEW}"
+        f"method beats one of the second; 0.5 is no difference.{_FEW}{_kept(sources)}"
     )
     return Table("comparison", "How sure the differences are", columns, rows, note, data)
 
@@ -96,7 +98,7 @@ def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Tabl
     columns = ("source", "method", "conditions", "mean", "interquartile mean")
     note = (
         f"Best member per seed, divided by {method_title(reference)}'s mean in the same condition. In "
-        f"brackets 95 % intervals (bootstrap over seeds within each condition).{_FEW}"
+        f"brackets 95 % intervals (bootstrap over seeds within each condition).{_FEW}{_kept(sources)}"
     )
     return Table("aggregate", "All damages together", columns, rows, note, data)
 
@@ -129,7 +131,13 @@ def best_of_table(sources: Sequence[Source]) -> Table:
             rows += grouped(f"{source.label}: {place}", here)
     columns = ("condition", "method", *(f"best of {count}" for count in _COUNTS))
     note = "The expected best of k members drawn from a population without repetition, averaged over seeds."
+    note += _kept(sources)
     return Table("best-of", "What choosing among more members brings", columns, rows, note, data)
+
+
+def _kept(sources: Sequence[Source]) -> str:
+    """Which weights stand behind published numbers, where others stand beside them."""
+    return f" {KEPT}" if are_compared([source.label for source in sources]) else ""
 
 
 def _comparison_cells(place: Place, result: Comparison, seeds: int) -> tuple[Cell, ...]:

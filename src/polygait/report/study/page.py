@@ -11,6 +11,7 @@ from polygait.charts import save_charts
 from polygait.errors import UserError
 from polygait.report.names import method_title
 from polygait.report.study.contents import study_figures, study_sources
+from polygait.report.study.sources import sweep_differences
 from polygait.report.study.tables import all_tables
 from polygait.report.study.typeset import Cell, Table
 from polygait.report.web.frame import Charts, Section, page
@@ -65,7 +66,7 @@ def study_page(study: Study, results: Results, tables: Sequence[Table], figures:
     charts = Charts()
     sections = [Section("summary", "Summary", _summary(study, results, study_gaps(study, results, figures)))]
     shown = {one.name: _table(one) for one in tables}
-    shown |= {name: charts.add(name, chart, _caption(name)) for name, chart in figures.items()}
+    shown |= {name: charts.add(name, chart, caption(name, study.tasks)) for name, chart in figures.items()}
     for anchor, title, names in _TOPICS:
         parts = [part for name in names for key, part in shown.items() if key.startswith(name)]
         if parts:
@@ -123,12 +124,20 @@ def _cell(cell: Cell) -> str:
     return tag("b", text, class_="best") if cell.best and text else text
 
 
-def _caption(name: str) -> str:
-    return next((words for beginning, words in _CAPTIONS.items() if name.startswith(beginning)), "")
+def caption(name: str, tasks: Sequence[str]) -> str:
+    """What a figure shows; below sweeps also where the published ones were made in another way."""
+    words = next((words for beginning, words in _CAPTIONS.items() if name.startswith(beginning)), "")
+    return " ".join([words, *map(str, sweep_differences(tasks))]) if name == "sweeps" else words
 
 
 def _making(study: Study, results: Results) -> Html:
-    own = {"task": study.task_training, "method": study.method_training}
+    own = {
+        "task": {
+            name: {**study.task_training.get(name, {}), "method": study.task_method_training.get(name, {})}
+            for name in study.tasks
+        },
+        "method": study.method_training,
+    }
     measures = {
         name: value for name, value in dataclasses.asdict(study.measures).items() if name != "suite_texts"
     }

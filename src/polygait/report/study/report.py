@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from polygait.population.files import START_AGAIN, write_atomically
 from polygait.report.study.contents import study_figures, study_sources
-from polygait.report.study.page import study_page, told_versions
+from polygait.report.study.page import caption, study_page, told_versions
 from polygait.report.study.tables import all_tables
 from polygait.report.study.typeset import Table
 from polygait.report.web.parts import write_page
@@ -47,6 +47,6 @@ def _markdown(study: Study, results: Results, tables: list[Table], figures: list
         f"seeds {', '.join(map(str, study.seeds))}; {members}.",
         f"Versions: {told_versions(results)}.",
         *(table.to_markdown() for table in tables),
-        *(f"![{name}](figures/{name}.svg)" for name in figures),
+        *(f"![{name}](figures/{name}.svg)\n\n{caption(name, study.tasks)}".strip() for name in figures),
     ]
     return "\n\n".join(parts) + "\n"

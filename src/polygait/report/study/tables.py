@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from polygait.report.names import method_title, ordered_methods, title_of, words_of
 from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import (
+    KEPT,
     OURS,
+    PUBLISHED,
     TASKS,
+    Difference,
     Place,
     Source,
     Values,
+    are_compared,
     best_values,
+    differences,
     kind_of,
     member_grid,
     methods_of,
@@ -46,6 +51,28 @@ def all_tables(sources: Sequence[Source]) -> list[Table]:
     return [table for table in made if table.rows]
 
 
+class _Footnotes:
+    """Differences from the published protocol, lettered in the order in which rows show them."""
+
+    def __init__(self) -> None:
+        self._shown: list[Difference] = []
+
+    def source(self, label: str, place: Place, labels: Iterable[str]) -> Cell:
+        """Where a row's numbers come from; of published ones, how they differ from those beside them."""
+        found = differences(place) if label == PUBLISHED and are_compared(labels) else []
+        self._shown += [one for one in found if one not in self._shown]
+        letters = ", ".join(self._letter(one) for one in found)
+        return Cell(f"{label} [{letters}]" if found else label)
+
+    def below(self, note: str, labels: Iterable[str]) -> str:
+        """A table's note, and what its rows refer to."""
+        told = [f"[{self._letter(one)}] {one}" for one in self._shown]
+        return " ".join([note, *([KEPT] if are_compared(labels) else []), *told])
+
+    def _letter(self, one: Difference) -> str:
+        return "abcdefghijklmnopqrstuvwxyz"[self._shown.index(one)]
+
+
 def damage_table(sources: Sequence[Source]) -> Table:
     """Adaptation performance under component damage."""
     values = {source.label: best_values(source.returns, "damage") for source in sources}
@@ -67,20 +94,23 @@ def _spread_table(
 ) -> Table:
     """Rows of conditions and sources, columns of methods."""
     methods = methods_of(*values.values())
-    rows, data = [], []
+    rows, data, footnotes = [], [], _Footnotes()
     for place in sorted({place for one in values.values() for place in one}, key=paper_order):
         here = []
+        labels = [source for source, found in values.items() if place in found]
         for source, found in values.items():
             if place in found:
                 spreads = {method: Spread.of(one) for method, one in found[place].items()}
-                here.append((Cell(source), *_spread_cells(spreads, methods, text)))
+                cells = _spread_cells(spreads, methods, text)
+                here.append((footnotes.source(source, place, labels), *cells))
                 data += [_spread_row(place, source, method, spread) for method, spread in spreads.items()]
         rows += grouped(str(place), here)
     note = (
         "Best member per seed, then mean ± population standard deviation over seeds; the largest mean of a "
         "row is marked. Fresh episodes are ones that did not choose the member."
     )
-    return Table(name, title, ("condition", "source", *map(method_title, methods)), rows, note, data)
+    columns = ("condition", "source", *map(method_title, methods))
+    return Table(name, title, columns, rows, footnotes.below(note, values), data)
 
 
 def _spread_cells(
@@ -120,6 +150,9 @@ def diversity_table(sources: Sequence[Source]) -> Table:
         "seeds, a task's largest marked; it grows with the number of members. Asterisk: differs from every "
         "other method, Welch's test, p < 0.05."
     )
+    if are_compared(scores):
+        told = [str(one) for task in tasks for one in differences(Place(task, "diversity"))]
+        note = " ".join([note, KEPT, *told])
     columns = ("method", "source", *map(title_of, tasks))
     return Table("diversity", "Diversity scores", columns, rows, note, data)
 
@@ -138,9 +171,10 @@ def nominal_table(sources: Sequence[Source]) -> Table:
     """What the best, the mean and the worst member reach in the unchanged world."""
     nominal = {source.label: source.returns.filter(condition="nominal") for source in sources}
     methods = ordered_methods(one for frame in nominal.values() for one in frame["method"].unique())
-    rows, data = [], []
+    rows, data, footnotes = [], [], _Footnotes()
     for task in tasks_of(sources):
         here = []
+        labels = [source for source, frame in nominal.items() if task in frame["task"]]
         for source, frame in nominal.items():
             grids = {
                 method: member_grid(cells)
@@ -151,14 +185,15 @@ def nominal_table(sources: Sequence[Source]) -> Table:
                     method: (grid.max(axis=1).mean(), grid.mean(), grid.min(axis=1).mean())
                     for method, grid in grids.items()
                 }
-                here.append((Cell(source), *(_reached_cell(reached.get(method)) for method in methods)))
+                shown = (_reached_cell(reached.get(method)) for method in methods)
+                here.append((footnotes.source(source, Place(task, "nominal"), labels), *shown))
                 data += [
                     {"task": task, "source": source, "method": method, "seeds": len(grids[method])}
                     | dict(zip(("best", "mean", "worst"), map(float, numbers), strict=True))
                     for method, numbers in reached.items()
                 ]
         rows += grouped(title_of(task), here)
-    note = "Best / mean / worst member, averaged over seeds."
+    note = footnotes.below("Best / mean / worst member, averaged over seeds.", nominal)
     columns = ("task", "source", *map(method_title, methods))
     return Table("nominal", "Returns in the unchanged world", columns, rows, note, data)
 
@@ -178,7 +213,7 @@ def selected_table(sources: Sequence[Source], task: str) -> Table:
         if returns.is_empty():
             continue
         seeds = returns["seed"].unique().to_list()
-        seed = SELECTED_SEEDS.get(task) if source.label == "published" else None
+        seed = SELECTED_SEEDS.get(task) if source.label == PUBLISHED else None
         one = returns.filter(seed=seed if seed in seeds else min(seeds))
         here = []
         places = sorted({Place(task, condition) for condition in one["condition"]}, key=paper_order)
