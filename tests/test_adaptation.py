@@ -210,9 +210,24 @@ def test_a_race_halves_and_spends_its_budget_on_the_best():
     assert np.isfinite(table.returns).sum(axis=1).tolist() == [2, 6, 2, 6]  # 8, then two racers share 8
 
 
-def test_one_member_wins_at_once():
-    table = Table([[5.0]])
-    assert race(table, np.ones(1), budget=3).best == 0
+def test_two_members_race_with_the_whole_budget():
+    table = Table([[9, 9, 0, 0, 0], [5]])  # two trials each would choose the wrong one
+    assert race(table, np.ones(2), budget=40).best == 1
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [20, 20]
+
+
+def test_what_fallen_racers_leave_goes_to_the_finalists():
+    table = Table([[-1], [-1], [-1], [-1], [4], [3], [-1], [-1]])
+    assert race(table, np.ones(8), budget=40, max_falls=1).best == 4
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [1, 1, 1, 1, 17, 17, 1, 1]
+
+
+def test_a_choice_that_is_clear_saves_the_rest_of_the_budget():
+    table = Table([[-1], [2], [-1]])
+    assert race(table, np.ones(3), budget=30, max_falls=2).best == 1
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [2, 2, 2]
+    alone = Table([[5.0]])
+    assert race(alone, np.ones(1), budget=30).best == 0 and alone.returns.tolist() == [[5.0]]
 
 
 def test_who_falls_too_often_is_tried_no_more():
@@ -240,7 +255,9 @@ def test_a_race_keeps_its_promises(table, extra, max_falls):
     tried = np.isfinite(trials.returns).sum(axis=1)
     assert 0 <= choice.best < len(table)
     assert tried.min() >= 1 and tried.sum() <= budget
-    if max_falls is not None:
+    if max_falls is None:
+        assert len(table) == 1 or budget - tried.sum() < 2
+    else:
         assert trials.falls.max() <= max_falls
         if len(choice.stopped) < len(table):
             assert choice.best not in choice.stopped

@@ -225,29 +225,33 @@ def exhaust(trials: Trials, episodes: int) -> Choice:
 
 
 def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
-    """Successive halving: rounds of equal cost, and after each the better half goes on.
+    """Successive halving: after each round the better half goes on, and the last two race to the end.
 
-    One trial of every racer at a time, so that nobody falls more often than allowed.
+    One trial of every racer at a time, so that nobody falls more often than allowed. All of the budget that
+    suffices for a trial of each finalist is spent, unless one racer alone is left: then the choice is clear.
     """
     racers = list(range(len(nominal)))
     stopped: list[int] = []
     used = 0
-    rounds = max(1, math.ceil(math.log2(len(racers))))
     first = 2 if budget >= 4 * len(racers) else 1  # a second trial shows how much chance there is
-    for number in range(rounds):
-        waves = (budget - used) // (len(racers) * (rounds - number)) if number else first
-        for _ in range(max(1, waves)):
-            if not racers or used + len(racers) > budget:
+    while True:
+        final = len(racers) <= 2
+        rounds = max(1, math.ceil(math.log2(len(racers))))
+        waves = (budget - used) // (len(racers) * rounds)
+        if not final:
+            waves = max(1, waves) if used else first
+        for _ in range(waves):
+            if used + len(racers) > budget or (used and len(racers) <= 1):
                 break
             trials.try_out(racers, 1)
             used += len(racers)
             fallen = [one for one in racers if max_falls is not None and trials.falls[one] >= max_falls]
             stopped += fallen
             racers = [one for one in racers if one not in fallen]
-        if len(racers) <= 1:
+        if final or len(racers) <= 1:
             break
         order = np.argsort(-expected_returns(trials.returns, nominal)[racers], kind="stable")
-        racers = [racers[place] for place in order[: math.ceil(len(racers) / 2)]]
+        racers = [racers[place] for place in order[: max(2, math.ceil(len(racers) / 2))]]
     expected = expected_returns(trials.returns, nominal)
     upright = [one for one in range(len(nominal)) if one not in stopped]
     finalists = racers or upright or range(len(nominal))
