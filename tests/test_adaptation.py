@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import polygait as pg
-from polygait.adaptation import Interval, Trials, exhaust, expected_returns, race
+from polygait.adaptation import (
+    Adaptation,
+    Interval,
+    Trials,
+    exhaust,
+    expected_returns,
+    race,
+    read_adaptation,
+)
+from polygait.config import AdaptConfig
 from polygait.episodes import episode_seeds, world_of
 from polygait.errors import UserError
 from polygait.learning import NumpyPolicy
@@ -22,6 +33,18 @@ from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
 DAMAGE = "broken-leg"
+
+
+OLD = {
+    "best": 1,
+    "config": {"episodes": None, "held_out": 1, "max_falls": None, "on": None, "seed": 0,
+               "selector": "racing", "threads": None, "trials": None},
+    "diverged": [0, 0], "episodes_used": 3, "falls": [1, 0], "held_out_interval": ["-Infinity", "Infinity"],
+    "held_out_return": 5.0, "held_out_returns": [5.0], "returns": [[1.0, None], [2.0, 4.0]],
+    "selection_interval": [-9.7, 15.7], "selection_return": 3.0, "stopped": [], "task": "hopper",
+    "variation": "broken-leg",
+}  # fmt: skip
+"""An adaptation as 0.1 kept it."""
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +122,95 @@ def test_a_folder_that_cannot_be_made_is_told_before_any_trial(population, monke
         aside.rename(place)
 
 
+def kept(population: pg.Population) -> dict[str, pg.Adaptation]:
+    """Every adaptation in a run's folder, by its file's name."""
+    return {file.name: read_adaptation(file) for file in (population.path / "adaptations").glob("*.json")}
+
+
 def test_the_result_is_kept_beside_the_population(population):
-    result = pg.adapt(population, DAMAGE, selector="racing", trials=7)
-    kept = json.loads((population.path / "adaptations" / "broken-leg.racing.json").read_text())
-    assert kept["best"] == result.best and kept["episodes_used"] == result.episodes_used <= 7
-    assert kept["variation"] == DAMAGE and kept["config"]["trials"] == 7
-    assert [[one for one in row if one is not None] for row in kept["returns"]] == [
-        [one for one in row if not math.isnan(one)] for row in result.returns.tolist()
-    ]
+    result = pg.adapt(population, DAMAGE, selector="racing", trials=7, held_out=3)
+    (file,) = (population.path / "adaptations").glob(f"{result.name}.json")
+    assert file.name.startswith("broken-leg.racing-")
+    told = json.loads(file.read_text())
+    assert told["best"] == result.best and told["episodes_used"] == result.episodes_used <= 7
+    assert told["variation"] == DAMAGE and told["config"]["trials"] == 7
+    again = read_adaptation(file)
+    assert again.to_json()["returns"] == told["returns"] and again.name == result.name
+    np.testing.assert_array_equal(again.returns, result.returns)
+    np.testing.assert_array_equal(again.held_out_returns, result.held_out_returns)
+    assert again.world == "broken(leg_joint)" and len(set(again.weights)) == 3
+
+
+def test_a_shorter_adaptation_does_not_replace_a_longer_one(population):
+    long = pg.adapt(population, "broken-foot", episodes=3, held_out=1)
+    short = pg.adapt(population, "broken-foot", episodes=1, held_out=0)
+    found = kept(population)
+    assert found[f"{long.name}.json"].episodes_used == 9 and found[f"{short.name}.json"].episodes_used == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"config": AdaptConfig(seed=1)},
+        {"config": AdaptConfig(held_out=2)},
+        {"config": AdaptConfig(episodes=21)},
+        {"config": AdaptConfig("racing", trials=8)},
+        {"config": AdaptConfig("racing", trials=9)},
+        {"config": AdaptConfig("racing", trials=9, max_falls=1)},
+        {"config": AdaptConfig(on="hopper")},
+        {"task": "walker"},
+        {"variation": "broken-foot"},
+        {"world": "broken(leg_joint,foot_joint)"},
+        {"weights": ("a", "b")},
+    ],
+)
+def test_every_other_question_is_kept_under_another_name(change):
+    usual = Adaptation.from_json(OLD | {"config": {}})
+    assert replace(usual, **change).name != usual.name
+    assert replace(usual, config=replace(usual.config, threads=1)).name == usual.name
+
+
+def test_the_same_question_has_one_answer(population):
+    first = pg.adapt(population, "broken-thigh", held_out=0)  # 20 episodes are usual
+    again = pg.adapt(population, "broken-thigh", held_out=0, episodes=20, threads=1)
+    assert again.name == first.name
+    assert len(list((population.path / "adaptations").glob("broken-thigh*"))) == 1
+
+
+def test_other_members_have_answers_of_their_own(population, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(population.path, copy)
+    first = pg.adapt(pg.load(copy), DAMAGE, episodes=1, held_out=0)
+    grown = pg.adapt(pg.extend(copy, pg.Extension(members=1)), DAMAGE, episodes=1, held_out=0)
+    assert grown.weights[:3] == first.weights and grown.name != first.name
+    assert (copy / "adaptations" / f"{first.name}.json").exists()
+
+
+def test_an_adaptation_that_0_1_kept_is_read(tmp_path):
+    file = tmp_path / "broken-leg.racing.json"
+    file.write_text(json.dumps(OLD))
+    found = read_adaptation(file)
+    assert found.best == 1 and found.selection_return == 3.0 and found.episodes_used == 3
+    assert found.config.trials == 8 and found.weights == () and found.held_out_returns.tolist() == [5.0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"returns": [[1.0], [2.0, 4.0]]},
+        {"returns": [[1.0, 2.0], [None, None]]},
+        {"returns": "many"},
+        {"falls": [1]},
+        {"weights": ["a"]},
+        {"best": 2},
+        {"config": {"selector": "luck"}},
+        {"config": {"on": [1]}},
+        {"config": None},
+    ],
+)
+def test_what_is_no_adaptation_is_refused(change):
+    with pytest.raises(ValueError, match="not an adaptation's answer"):
+        Adaptation.from_json({**OLD, **change})
 
 
 @pytest.mark.parametrize(
@@ -141,7 +245,7 @@ def test_on_another_task_with_the_same_layout(population):
     here = pg.adapt(population, DAMAGE, episodes=2, held_out=1)
     there = pg.adapt(population, DAMAGE, episodes=2, held_out=1, on="hopper")
     assert there.returns.tolist() == here.returns.tolist() and there.task == "hopper"
-    assert (population.path / "adaptations" / "hopper.broken-leg.exhaustive.json").exists()
+    assert there.name.startswith("hopper.broken-leg.exhaustive-") and f"{there.name}.json" in kept(population)
 
 
 @pytest.mark.usefixtures("quick_compilation")
@@ -210,9 +314,24 @@ def test_a_race_halves_and_spends_its_budget_on_the_best():
     assert np.isfinite(table.returns).sum(axis=1).tolist() == [2, 6, 2, 6]  # 8, then two racers share 8
 
 
-def test_one_member_wins_at_once():
-    table = Table([[5.0]])
-    assert race(table, np.ones(1), budget=3).best == 0
+def test_two_members_race_with_the_whole_budget():
+    table = Table([[9, 9, 0, 0, 0], [5]])  # two trials each would choose the wrong one
+    assert race(table, np.ones(2), budget=40).best == 1
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [20, 20]
+
+
+def test_what_fallen_racers_leave_goes_to_the_finalists():
+    table = Table([[-1], [-1], [-1], [-1], [4], [3], [-1], [-1]])
+    assert race(table, np.ones(8), budget=40, max_falls=1).best == 4
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [1, 1, 1, 1, 17, 17, 1, 1]
+
+
+def test_a_choice_that_is_clear_saves_the_rest_of_the_budget():
+    table = Table([[-1], [2], [-1]])
+    assert race(table, np.ones(3), budget=30, max_falls=2).best == 1
+    assert np.isfinite(table.returns).sum(axis=1).tolist() == [2, 2, 2]
+    alone = Table([[5.0]])
+    assert race(alone, np.ones(1), budget=30).best == 0 and alone.returns.tolist() == [[5.0]]
 
 
 def test_who_falls_too_often_is_tried_no_more():
@@ -240,7 +359,9 @@ def test_a_race_keeps_its_promises(table, extra, max_falls):
     tried = np.isfinite(trials.returns).sum(axis=1)
     assert 0 <= choice.best < len(table)
     assert tried.min() >= 1 and tried.sum() <= budget
-    if max_falls is not None:
+    if max_falls is None:
+        assert len(table) == 1 or budget - tried.sum() < 2
+    else:
         assert trials.falls.max() <= max_falls
         if len(choice.stopped) < len(table):
             assert choice.best not in choice.stopped

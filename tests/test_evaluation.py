@@ -80,6 +80,50 @@ def test_other_wishes_and_new_members_are_run_and_the_rest_is_read(population, m
     assert counts == [4, 4, 6, 2] and frame["member"].to_list() == [0, 1, 2]
 
 
+def settings(file):
+    """The episodes and seeds that a file of results holds, each with as many rows."""
+    return sorted(pl.read_parquet(file).group_by("episodes", "seed").len().rows())
+
+
+def test_results_of_other_settings_that_come_meanwhile_stay(population, monkeypatch):
+    run, others = evaluation.run_members, [(2, 7), (3, 0)]
+
+    def overtaken(*arguments):
+        if others:
+            episodes, seed = others.pop()
+            pg.evaluate(population, suite="nominal", episodes=episodes, seed=seed)
+        return run(*arguments)
+
+    monkeypatch.setattr(evaluation, "run_members", overtaken)
+    frame = pg.evaluate(population, suite="nominal", episodes=2)
+    assert frame["seed"].to_list() == [0, 0]
+    folder = population.path / "evaluations"
+    assert settings(folder / "nominal.parquet") == [(2, 0, 2), (2, 7, 2), (3, 0, 2)]
+    assert pl.read_csv(folder / "nominal.csv").height == 6
+
+
+@pytest.mark.slow
+def test_five_processes_measure_one_suite_at_once(population):
+    terminal = tiny.Terminal()
+    words = ("evaluate", population.path, "--suite", "nominal", "--episodes", 2, "--seed")
+    try:
+        children = [terminal.start(*words, seed) for seed in range(5)]
+        for child in children:
+            assert "nominal" in child.communicate(timeout=300)[0] and child.returncode == 0
+    finally:
+        terminal.close()
+    kept = population.path / "evaluations" / "nominal.parquet"
+    assert settings(kept) == [(2, seed, 2) for seed in range(5)]
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_any_episode(population, monkeypatch):
+    counts = count_jobs(monkeypatch)
+    (population.path / "evaluations").write_text("in the way")
+    with pytest.raises(UserError, match=r"Cannot write .*evaluations"):
+        pg.evaluate(population, suite="nominal", episodes=2)
+    assert not counts
+
+
 def test_a_damaged_file_of_results_is_made_anew(population):
     expected = pg.evaluate(population, suite="nominal", episodes=2)
     (population.path / "evaluations" / "nominal.parquet").write_bytes(b"PAR1 but not really")

@@ -6,10 +6,12 @@ the fewer trials, the more. What it is worth is told by fresh episodes, the held
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +20,20 @@ from scipy import stats
 from polygait.config import AdaptConfig, from_wishes
 from polygait.episodes import Job, Watch, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError
+from polygait.population.files import read_bounded
 from polygait.population.population import Population
-from polygait.population.results import make_results_folder, save_result
+from polygait.population.results import file_name, make_results_folder, save_result
+from polygait.population.strict_json import canonical, from_plain, parse, to_plain
 from polygait.progress import Count, silent
 from polygait.tasks.task import Task
-from polygait.variations import Edit, Variation
+from polygait.variations import Edit, Variation, parse_variation
 
 EPISODES = 20
 """Per member in the paper's protocol."""
 TRIALS_PER_MEMBER = 4
 MOST_PRIOR = 0.5
 """What a member's nominal return counts for in a race at most, in trials."""
+_LARGEST_FILE = 2**28
 _TRIALS, _HELD_OUT = 0, 1  # what episode seeds are for
 
 
@@ -56,6 +61,7 @@ class Adaptation:
     task: str
     variation: str
     config: AdaptConfig
+    """As asked, with the number of episodes or trials that was left out."""
     best: int
     returns: np.ndarray
     """(member, episode) NaN where not tried."""
@@ -66,6 +72,19 @@ class Adaptation:
     stopped: tuple[int, ...]
     """Members that fell too often to be tried to the end."""
     held_out_returns: np.ndarray
+    world: str = ""
+    """What the variation came down to; not known of adaptations that 0.1 kept."""
+    weights: tuple[str, ...] = ()
+    """The identity of every member that took part; not known of adaptations that 0.1 kept."""
+
+    @property
+    def name(self) -> str:
+        """What the answer is kept under: readable, and another for every other question."""
+        asked = {**vars(replace(self.config, threads=None)), "task": self.task, "variation": self.variation}
+        question = canonical(to_plain({**asked, "world": self.world, "weights": self.weights}))
+        where = f"{self.config.on}." if self.config.on else ""
+        readable = file_name(f"{where}{self.variation}.{self.config.selector}")
+        return f"{readable}-{hashlib.sha256(question).hexdigest()[:8]}"
 
     @property
     def episodes_used(self) -> int:
@@ -114,7 +133,49 @@ class Adaptation:
             "falls": self.falls.tolist(),
             "diverged": self.diverged.tolist(),
             "stopped": list(self.stopped),
+            "world": self.world,
+            "weights": list(self.weights),
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Adaptation:
+        """The adaptation that to_json() described; ValueError for anything else."""
+        try:
+            known = {field.name for field in fields(AdaptConfig)}
+            config = AdaptConfig(**{name: one for name, one in data["config"].items() if name in known})
+            returns = [[math.nan if one is None else float(one) for one in row] for row in data["returns"]]
+            found = cls(
+                task=str(data.get("task", "")),
+                variation=str(data["variation"]),
+                config=_complete(config, len(returns)),
+                best=int(data["best"]),
+                returns=np.array(returns),
+                falls=np.array(data["falls"], np.int64),
+                diverged=np.array(data["diverged"], np.int64),
+                stopped=tuple(map(int, data.get("stopped", ()))),
+                held_out_returns=np.array(data.get("held_out_returns", ()), np.float64),
+                world=str(data.get("world", "")),
+                weights=tuple(map(str, data.get("weights", ()))),
+            )
+            fitting = not config.problems(len(returns)) and isinstance(config.on, str | None)
+            shapes = {found.falls.shape, found.diverged.shape, (len(found.weights) or len(returns),)}
+            if not fitting or shapes != {(len(returns),)} or not len(found.trials_of(found.best)):
+                raise ValueError("its numbers do not fit together")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError("it is not an adaptation's answer") from error
+        return found
+
+
+def read_adaptation(path: Path) -> Adaptation:
+    """An adaptation that was kept; ValueError or UserError for a file that holds none."""
+    return Adaptation.from_json(from_plain(parse(read_bounded(path, _LARGEST_FILE))))
+
+
+def _complete(config: AdaptConfig, num_members: int) -> AdaptConfig:
+    """The number of episodes or trials filled in where it was left out."""
+    if config.selector == "exhaustive":
+        return replace(config, episodes=config.episodes or EPISODES)
+    return replace(config, trials=config.trials or TRIALS_PER_MEMBER * num_members)
 
 
 def adapt(
@@ -123,20 +184,23 @@ def adapt(
     report: Count = silent,
     **wishes: Any,
 ) -> Adaptation:
-    """Choose the member that works best in a changed world; the options are those of AdaptConfig."""
+    """Choose the member that works best in a changed world; the options are those of AdaptConfig.
+
+    Every answer is kept in the run's folder; only who asks the very same again replaces it.
+    """
     config = from_wishes(AdaptConfig, wishes)
     if problems := config.problems(len(population)):
         raise UserError("\n".join(problems))
+    config = _complete(config, len(population))
     make = world_of(population, config.on, config.threads)
     text = "nominal" if variation is None else str(variation)
-    make(1).set_variation(text)  # an unknown name is told before any episode is run
+    task = make(1)
+    task.set_variation(text)  # an unknown name is told before any episode is run
     make_results_folder(population.path / "adaptations")
-    exhaustive = config.selector == "exhaustive"
-    each = config.episodes or EPISODES
-    budget = each * len(population) if exhaustive else config.trials or TRIALS_PER_MEMBER * len(population)
+    budget = config.trials or (config.episodes or EPISODES) * len(population)
     episodes = Episodes(population, make, text, config.seed, counting(report, budget + config.held_out))
-    if exhaustive:
-        choice = exhaust(episodes, each)
+    if config.trials is None:
+        choice = exhaust(episodes, budget // len(population))
     else:
         nominal = np.array([member.summary["nominal_return"] for member in population.members])
         choice = race(episodes, nominal, budget, config.max_falls)
@@ -150,9 +214,10 @@ def adapt(
         diverged=episodes.diverged,
         stopped=choice.stopped,
         held_out_returns=episodes.held_out(choice.best, config.held_out),
+        world=str(parse_variation(text, getattr(task, "conditions", {}))),
+        weights=tuple(population.weights(place) for place in range(len(population))),
     )
-    where = f"{config.on}." if config.on else ""
-    save_result(population.path / "adaptations", f"{where}{text}.{config.selector}", result.to_json())
+    save_result(population.path / "adaptations", result.name, result.to_json())
     return result
 
 
@@ -225,29 +290,33 @@ def exhaust(trials: Trials, episodes: int) -> Choice:
 
 
 def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
-    """Successive halving: rounds of equal cost, and after each the better half goes on.
+    """Successive halving: after each round the better half goes on, and the last two race to the end.
 
-    One trial of every racer at a time, so that nobody falls more often than allowed.
+    One trial of every racer at a time, so that nobody falls more often than allowed. All of the budget that
+    suffices for a trial of each finalist is spent, unless one racer alone is left: then the choice is clear.
     """
     racers = list(range(len(nominal)))
     stopped: list[int] = []
     used = 0
-    rounds = max(1, math.ceil(math.log2(len(racers))))
     first = 2 if budget >= 4 * len(racers) else 1  # a second trial shows how much chance there is
-    for number in range(rounds):
-        waves = (budget - used) // (len(racers) * (rounds - number)) if number else first
-        for _ in range(max(1, waves)):
-            if not racers or used + len(racers) > budget:
+    while True:
+        final = len(racers) <= 2
+        rounds = max(1, math.ceil(math.log2(len(racers))))
+        waves = (budget - used) // (len(racers) * rounds)
+        if not final:
+            waves = max(1, waves) if used else first
+        for _ in range(waves):
+            if used + len(racers) > budget or (used and len(racers) <= 1):
                 break
             trials.try_out(racers, 1)
             used += len(racers)
             fallen = [one for one in racers if max_falls is not None and trials.falls[one] >= max_falls]
             stopped += fallen
             racers = [one for one in racers if one not in fallen]
-        if len(racers) <= 1:
+        if final or len(racers) <= 1:
             break
         order = np.argsort(-expected_returns(trials.returns, nominal)[racers], kind="stable")
-        racers = [racers[place] for place in order[: math.ceil(len(racers) / 2)]]
+        racers = [racers[place] for place in order[: max(2, math.ceil(len(racers) / 2))]]
     expected = expected_returns(trials.returns, nominal)
     upright = [one for one in range(len(nominal)) if one not in stopped]
     finalists = racers or upright or range(len(nominal))

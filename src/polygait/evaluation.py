@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 import time
@@ -18,7 +17,7 @@ from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_
 from polygait.errors import UserError
 from polygait.population.files import read_bounded
 from polygait.population.population import Population
-from polygait.population.results import file_name, save_bytes
+from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
 from polygait.progress import Count, silent
 from polygait.suites import Condition, suite_conditions
 from polygait.tasks.task import Task
@@ -71,8 +70,8 @@ def evaluate(
 ) -> pl.DataFrame:
     """Measure all members in a suite's conditions; the options are those of EvaluateConfig.
 
-    Results are kept in the run's folder as Parquet and CSV: an evaluation that was interrupted goes on,
-    and one that is asked for again is read.
+    Results are kept in the run's folder as Parquet and CSV, those of other settings beside each other: an
+    evaluation that was interrupted goes on, and one that is asked for again is read.
     """
     config = from_wishes(EvaluateConfig, wishes)
     if problems := config.problems():
@@ -85,7 +84,7 @@ def evaluate(
         task.set_variation(condition.variation)  # every name is checked before any episode is run
         worlds[condition] = str(parse_variation(condition.variation, task.conditions))
     wanted = [
-        _Cell(member.index, condition, worlds[condition], _weights(population, member.index))
+        _Cell(member.index, condition, worlds[condition], population.weights(member.index))
         for condition in conditions
         for member in population.members
     ]
@@ -149,6 +148,7 @@ class _Table:
 
     def __init__(self, folder: Path, config: EvaluateConfig) -> None:
         where = f"{config.on}." if config.on else ""
+        make_results_folder(folder)  # before any episode is run
         self._folder = folder
         self._name = file_name(f"{where}{Path(config.suite).name.removesuffix('.toml')}")
         self._config = config
@@ -158,12 +158,15 @@ class _Table:
         return self._find(cell) is not None
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._rows |= {_key(row): row for row in rows}
-        frame = pl.DataFrame(list(self._rows.values()), schema=SCHEMA)
-        parquet = io.BytesIO()
-        frame.write_parquet(parquet)
-        save_bytes(self._folder, f"{self._name}.parquet", parquet.getvalue())
-        save_bytes(self._folder, f"{self._name}.csv", frame.drop("returns").write_csv().encode())
+        """Keep rows beside those that other processes have written in the meantime."""
+        with writing_results(self._folder):
+            self._rows |= {_key(row): row for row in [*self._read(), *rows]}
+            frame = pl.DataFrame(list(self._rows.values()), schema=SCHEMA)
+            parquet = io.BytesIO()
+            frame.write_parquet(parquet)
+            replace_result(self._folder / f"{self._name}.parquet", parquet.getvalue())
+            table = frame.drop("returns").write_csv().encode()
+            replace_result(self._folder / f"{self._name}.csv", table)
 
     def frame(self, cells: Sequence[_Cell]) -> pl.DataFrame:
         return pl.DataFrame([self._find(cell) for cell in cells], schema=SCHEMA)
@@ -186,14 +189,6 @@ class _Table:
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in _KEY)
-
-
-def _weights(population: Population, index: int) -> str:
-    """A member's identity: the checksum of what acts."""
-    digest = hashlib.sha256()
-    for array in population.member_arrays(index):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _made_with() -> str:

@@ -6,12 +6,14 @@ import contextlib
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from polygait.errors import UserError
 from polygait.population.files import RESUME, explaining_writes, write_all
 
+_POLL_SECONDS = 0.02
 _held: set[int] = set()
 
 
@@ -38,9 +40,9 @@ class RunLock:
             raise RuntimeError("Writing a run needs its lock: use `with run.writing():`.")
 
     @contextlib.contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold the lock for a while, or say who holds it."""
-        self._descriptor = descriptor = self._acquire()
+    def hold(self, timeout: float = 0.0) -> Iterator[None]:
+        """Hold the lock for a while; after waiting so many seconds for its holder, say who that is."""
+        self._descriptor = descriptor = self._acquire(time.monotonic() + timeout)
         _held.add(descriptor)
         try:
             with contextlib.suppress(OSError):  # on a full disk the lock holds without its note
@@ -55,20 +57,29 @@ class RunLock:
                     os.ftruncate(descriptor, 0)
                 os.close(descriptor)
 
-    def _acquire(self) -> int:
+    def _acquire(self, deadline: float) -> int:
         with explaining_writes(self._path, self._afterwards):
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(self._path, flags, 0o666)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                note = os.pread(descriptor, 300, 0).decode("utf-8", "replace").split()
-                os.close(descriptor)
-                raise _busy(self._path.parent, note) from None
+                while not _locked(descriptor):
+                    if time.monotonic() >= deadline:
+                        note = os.pread(descriptor, 300, 0).decode("utf-8", "replace").split()
+                        raise _busy(self._path.parent, note)
+                    time.sleep(_POLL_SECONDS)
             except BaseException:
                 os.close(descriptor)
                 raise
         return descriptor
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock if nobody has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _busy(run: Path, note: list[str]) -> UserError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,13 @@ class Population:
     def member_arrays(self, index: int) -> list[np.ndarray]:
         """All numbers with which a member acts, in a fixed order."""
         return [np.asarray(array) for array in jax.tree.leaves(self.members[index].policy)]
+
+    def weights(self, index: int) -> str:
+        """A member's identity: the checksum of all numbers with which it acts."""
+        digest = hashlib.sha256()
+        for array in self.member_arrays(index):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
 
     def make_task(self, num_envs: int = 1, **options: Any) -> Task:
         """The task this population was trained on."""

@@ -1,31 +1,53 @@
-"""Files of results beside a population: small, named after what was asked, replaced as a whole."""
+"""Files of results beside a population: small, named after what was asked, replaced as a whole.
+
+Several processes may leave results in one folder at once: each waits for its turn to write.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polygait.population.files import explaining_writes, make_folder, write_atomically
+from polygait.population.files import explaining_writes, make_folder, remove_leftovers, write_atomically
 from polygait.population.lock import RunLock
 from polygait.population.strict_json import canonical, to_plain
 
 _LONGEST = 80
+_TURN_SECONDS = 120.0  # a turn takes milliseconds; whoever holds it for so long is stuck
 _TRY_AGAIN = "ask again; the population itself is untouched"
 
 
 def save_result(folder: Path, name: str, result: dict[str, Any]) -> Path:
-    """Write a result as JSON under a name made from what was asked; the newest answer stays."""
+    """Write a result as JSON under a name made from what was asked; who asks the same again replaces it."""
     return save_bytes(folder, f"{file_name(name)}.json", canonical(to_plain(result)))
 
 
 def save_bytes(folder: Path, name: str, data: bytes) -> Path:
-    """Write one file of results; results have a lock of their own, for training may go on beside them."""
+    """Write one file of results."""
+    with writing_results(folder):
+        return replace_result(folder / name, data)
+
+
+@contextlib.contextmanager
+def writing_results(folder: Path) -> Iterator[None]:
+    """Wait for one's turn to write in a folder of results; who adds to a file reads it again in here.
+
+    Results have a lock of their own, for training may go on beside them.
+    """
     make_results_folder(folder)
-    with RunLock(folder / ".lock", _TRY_AGAIN).hold():
-        write_atomically(folder / name, data, _TRY_AGAIN)
-    return folder / name
+    with RunLock(folder / ".lock", _TRY_AGAIN).hold(_TURN_SECONDS):
+        remove_leftovers(folder)
+        yield
+
+
+def replace_result(path: Path, data: bytes) -> Path:
+    """Replace one file as a whole; inside writing_results()."""
+    write_atomically(path, data, _TRY_AGAIN)
+    return path
 
 
 def make_results_folder(folder: Path) -> None:
