@@ -256,7 +256,7 @@ def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
         takers = [
             method
             for method in _texts(table.get("methods"))
-            if method not in WITHOUT_BONUS and not any("alpha" in _tables(one.get(method)) for one in nearer)
+            if _has_bonus(method) and not any("alpha" in _tables(one.get(method)) for one in nearer)
         ]
         prefix = f"task.{_key(task)}." if "alpha" in own else ""
         if len(takers) > 1 and ("alpha" in own or "alpha" in table):
@@ -265,6 +265,11 @@ def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
                 f"write it under [{prefix}method.{takers[0]}], and so for every method that shall have it."
             )
     return list(dict.fromkeys(problems))
+
+
+def _has_bonus(method: str) -> bool:
+    """Whether a method pays for difference; one that nobody knows is told later."""
+    return method not in METHODS.names() or METHODS.find(method).has_bonus
 
 
 def _table_problems(value: Any, name: str) -> list[str]:

@@ -182,7 +182,7 @@ def _held_out(
     frame: pl.DataFrame, population: Population, measures: Measures, threads: int, tell: Tell
 ) -> dict[str, list[Any]] | None:
     """The member that would be chosen in every condition, and its mean return on fresh episodes."""
-    from polygait.adaptation import Episodes
+    from polygait.adaptation.trials import Episodes
     from polygait.episodes import world_of
 
     if measures.held_out == 0:

@@ -49,8 +49,8 @@ class Ant(Robot):
     frame_skip = 5
     fields = ("xpos", "cfrc_ext")
     feet = {f"leg_{leg}": f"{ankle}_geom" for leg, ankle in enumerate(_ANKLES, start=1)}
-    # Noise in every joint costs an Ant much. After 500k steps it reached 1347 with a learned standard deviation
-    # and contact forces, 901 with neither: how much of that is the noise's has not been measured.
+    # Noise in every joint costs an Ant much. After 500k steps it reached 1347 with a learned standard
+    # deviation and contact forces, 901 with neither: how much is the noise's has not been measured.
     defaults = TaskDefaults(
         alpha={"dir": 0.01, "dvd": 0.01},
         settings=for_all_presets(

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from polygait.report.names import ordered_methods, title_of, words_of
 from polygait.study.statistics import best_members
+from polygait.tasks.registry import task_defaults
 
 TASKS = ("hopper", "walker", "ant", "minitaur")
 OURS = "dir"
@@ -137,7 +138,8 @@ def differences(place: Place) -> list[Difference]:
 
 def sweep_differences(tasks: Iterable[str]) -> list[Difference]:
     """All that must be known to compare the published sweeps of masses and frictions with ours."""
-    places = [Place(task, condition) for task in tasks for condition in PAPER.get(task, ())]
+    published = {task: task_defaults(task).paper_conditions or () for task in tasks if task in TASKS}
+    places = [Place(task, condition) for task, conditions in published.items() for condition in conditions]
     swept = [place for place in places if place.condition.endswith(("-mass", "-friction"))]
     return list(dict.fromkeys(one for place in swept for one in differences(place)))
 

@@ -1,0 +1,153 @@
+"""What an adaptation found: the chosen member, the trials it was chosen by, and what it is worth."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from polygait.config import AdaptConfig
+from polygait.config.settings import from_plain_record
+from polygait.population.files import read_bounded
+from polygait.population.results import file_name
+from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+
+_LARGEST_FILE = 2**28
+
+
+class Interval(NamedTuple):
+    """A 95 % confidence interval of a mean (Student's t); infinite for a single episode."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Interval:
+        """The interval of the mean of independent values."""
+        count = len(values)
+        if count < 2:
+            return cls(-math.inf, math.inf)
+        reach = float(stats.t.ppf(0.975, count - 1)) * float(np.std(values, ddof=1)) / math.sqrt(count)
+        mean = float(np.mean(values))
+        return cls(mean - reach, mean + reach)
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """Which member was chosen, from what, and what it is worth."""
+
+    task: str
+    variation: str
+    config: AdaptConfig
+    """As asked, with the number of episodes or trials that was left out."""
+    best: int
+    returns: np.ndarray
+    """(member, episode) NaN where not tried."""
+    falls: np.ndarray
+    """Episodes in which each member fell."""
+    diverged: np.ndarray
+    """Episodes of each member that ended because the physics broke down."""
+    stopped: tuple[int, ...]
+    """Members that fell too often to be tried to the end."""
+    held_out_returns: np.ndarray
+    world: str = ""
+    """What the variation came down to; not known of adaptations that 0.1 kept."""
+    weights: tuple[str, ...] = ()
+    """The identity of every member that took part; not known of adaptations that 0.1 kept."""
+
+    @property
+    def name(self) -> str:
+        """What the answer is kept under: readable, and another for every other question."""
+        asked = {**vars(replace(self.config, threads=None)), "task": self.task, "variation": self.variation}
+        question = canonical(to_plain({**asked, "world": self.world, "weights": self.weights}))
+        where = f"{self.config.on}." if self.config.on else ""
+        readable = file_name(f"{where}{self.variation}.{self.config.selector}")
+        return f"{readable}-{hashlib.sha256(question).hexdigest()[:8]}"
+
+    @property
+    def episodes_used(self) -> int:
+        """Trials of all members, without the held-out episodes."""
+        return int(np.isfinite(self.returns).sum())
+
+    def trials_of(self, member: int) -> np.ndarray:
+        """The returns of one member's trials."""
+        tried = self.returns[member]
+        return tried[np.isfinite(tried)]
+
+    @property
+    def selection_return(self) -> float:
+        """The average by which the member was chosen; flattered by the choice."""
+        return float(self.trials_of(self.best).mean())
+
+    @property
+    def selection_interval(self) -> Interval:
+        """Of the selection return, as if the member had been chosen by other episodes."""
+        return Interval.of(self.trials_of(self.best))
+
+    @property
+    def held_out_return(self) -> float:
+        """The average of the chosen member on fresh episodes; NaN when none were asked for."""
+        return float(np.mean(self.held_out_returns)) if len(self.held_out_returns) else math.nan
+
+    @property
+    def held_out_interval(self) -> Interval:
+        """Of the held-out return."""
+        return Interval.of(self.held_out_returns)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data; a trial that was not made is null."""
+        return {
+            "task": self.task,
+            "variation": self.variation,
+            "config": vars(self.config),
+            "best": self.best,
+            "episodes_used": self.episodes_used,
+            "selection_return": self.selection_return,
+            "selection_interval": list(self.selection_interval),
+            "held_out_return": self.held_out_return,
+            "held_out_interval": list(self.held_out_interval),
+            "held_out_returns": self.held_out_returns.tolist(),
+            "returns": [[None if math.isnan(one) else one for one in row] for row in self.returns.tolist()],
+            "falls": self.falls.tolist(),
+            "diverged": self.diverged.tolist(),
+            "stopped": list(self.stopped),
+            "world": self.world,
+            "weights": list(self.weights),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Adaptation:
+        """The adaptation that to_json() described; ValueError for anything else."""
+        try:
+            config = from_plain_record(AdaptConfig, data["config"])
+            returns = [[math.nan if one is None else float(one) for one in row] for row in data["returns"]]
+            found = cls(
+                task=str(data.get("task", "")),
+                variation=str(data["variation"]),
+                config=config,
+                best=int(data["best"]),
+                returns=np.array(returns),
+                falls=np.array(data["falls"], np.int64),
+                diverged=np.array(data["diverged"], np.int64),
+                stopped=tuple(map(int, data.get("stopped", ()))),
+                held_out_returns=np.array(data.get("held_out_returns", ()), np.float64),
+                world=str(data.get("world", "")),
+                weights=tuple(map(str, data.get("weights", ()))),
+            )
+            fitting = not config.problems() and isinstance(config.on, str | None)
+            shapes = {found.falls.shape, found.diverged.shape, (len(found.weights) or len(returns),)}
+            if not fitting or shapes != {(len(returns),)} or not len(found.trials_of(found.best)):
+                raise ValueError("its numbers do not fit together")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError("it is not an adaptation's answer") from error
+        return found
+
+
+def read_adaptation(path: Path) -> Adaptation:
+    """An adaptation that was kept; ValueError or UserError for a file that holds none."""
+    return Adaptation.from_json(from_plain(parse(read_bounded(path, _LARGEST_FILE))))

@@ -1,0 +1,1 @@
+"""One selector a file; the file is called as the selector is."""
