@@ -3,6 +3,7 @@
 import os
 
 import jax
+import jaxtyping
 import pytest
 
 
@@ -25,3 +26,11 @@ def quick_compilation():
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture
+def unchecked_annotations():
+    """Call functions as users do: nothing looks at the types of arguments before the function itself."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

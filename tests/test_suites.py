@@ -4,7 +4,7 @@ import pytest
 
 import polygait as pg
 from polygait.errors import UserError
-from polygait.suites import SCALES, suite_conditions
+from polygait.suites import SCALES, offered_suites, suite_conditions
 from polygait.tasks.mujoco import MujocoTask
 
 
@@ -88,6 +88,25 @@ def test_unknown_suites_and_missing_files_are_explained(tmp_path):
         suite_conditions(str(tmp_path / "none.toml"), "walker", {})
     with pytest.raises(UserError, match="no named condition"):
         suite_conditions("damage", "gym:HalfCheetah-v5", {})
+
+
+def test_a_condition_of_several_edits_is_of_the_kind_of_each():
+    own = {
+        "worn": "broken(foot)+friction(foot)=0.5",
+        "older": "mass(foot)+damping(*)",
+        "blind": "sensor(leg)",
+    }
+    kinds = {"damage": ["worn"], "dynamics": ["worn", *["older"] * len(SCALES)], "sensors": ["blind"]}
+    for suite, names in kinds.items():
+        assert [one.name for one in suite_conditions(suite, "mine", own)] == ["nominal", *names]
+    assert suite_conditions("dynamics", "mine", own)[2] == ("older", 0.5, "older=0.5")
+
+
+def test_the_suites_of_a_robot_are_those_that_change_anything():
+    assert list(offered_suites("mine", {"moon": "gravity=0.2"})) == ["dynamics", "paper"]
+    assert offered_suites("gym:HalfCheetah-v5", {}) == {}
+    with pytest.raises(UserError, match="it has dynamics, paper, nominal"):
+        suite_conditions("damage", "mine", {"moon": "gravity=0.2"})
 
 
 def test_another_robots_suite_is_all_it_has():

@@ -29,8 +29,8 @@ def _register(gymnasium: ModuleType) -> None:
     for task, identifier in TASKS.items():
         gymnasium.register(
             id=identifier,
-            entry_point="polygait.tasks.vector_env:TaskEnv",
-            vector_entry_point="polygait.tasks.vector_env:TaskVectorEnv",
+            entry_point="polygait.report.pictures.environments:RenderedEnv",
+            vector_entry_point="polygait.report.pictures.environments:RenderedVectorEnv",
             kwargs={"task": task},
         )
 

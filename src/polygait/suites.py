@@ -17,6 +17,7 @@ from polygait.variations import (
     MotorFailure,
     Scale,
     SensorFailure,
+    needs_number,
     parse_variation,
 )
 
@@ -49,37 +50,44 @@ def suite_conditions(suite: str, task: Task) -> list[Condition]:
         return listed_conditions(suite, read_suite(suite))
     if suite not in NAMES:
         raise unknown_name("suite", suite, [*NAMES, "a path that ends in .toml"])
-    if suite == "nominal":
-        return [NOMINAL]
-    kinds = KINDS.get(suite, (Edit,))
-    published = task.defaults.paper_conditions if suite == "paper" else None
-    names = task.conditions if published is None else published
-    found = [one for name in names for one in _spread(name, task.conditions, kinds)]
-    if suite != "paper" and not found:
+    found = _changed(suite, task)
+    if suite in KINDS and not found:
+        offered = [*offered_suites(task), "nominal"]
         raise UserError(
-            f"{task.name} has no named condition for the suite {suite!r}.",
+            f"{task.name} has no named condition for the suite {suite!r}; it has {', '.join(offered)}.",
             "List variations in a TOML file and give its path as the suite.",
         )
     return [NOMINAL, *found]
 
 
+def offered_suites(task: Task) -> dict[str, list[Condition]]:
+    """The suites that change anything for a robot, and what they hold beside the nominal world."""
+    found = {suite: _changed(suite, task) for suite in NAMES}
+    return {suite: changed for suite, changed in found.items() if changed}
+
+
+def _changed(suite: str, task: Task) -> list[Condition]:
+    """What a suite holds beside the nominal world."""
+    if suite == "nominal":
+        return []
+    kinds = KINDS.get(suite, (Edit,))
+    published = task.defaults.paper_conditions if suite == "paper" else None
+    names = task.conditions if published is None else published
+    return [one for name in names for one in _spread(name, task.conditions, kinds)]
+
+
 def _spread(name: str, conditions: Mapping[str, str], kinds: tuple[type[Edit], ...]) -> list[Condition]:
-    """One condition, or one per scale where the name stands for a factor; none of another kind."""
-    factor = _takes_factor(name, conditions)
-    (edit,) = parse_variation(f"{name}=1.0" if factor else name, conditions)
-    if not isinstance(edit, kinds):
+    """One condition, or one per scale where the name stands for a factor; none of another kind.
+
+    A condition of several edits is of the kind of each.
+    """
+    factor = needs_number(name, conditions)
+    edits = parse_variation(f"{name}=1.0" if factor else name, conditions)
+    if not any(isinstance(edit, kinds) for edit in edits):
         return []
     if not factor:
         return [Condition(name, None, name)]
     return [Condition(name, scale, f"{name}={scale}") for scale in SCALES]
-
-
-def _takes_factor(name: str, conditions: Mapping[str, str]) -> bool:
-    try:
-        parse_variation(name, conditions)
-    except UserError:
-        return True
-    return False
 
 
 def read_suite(path: str | Path) -> str:

@@ -25,6 +25,17 @@ def copy_run(target: Path, steps: int = STEPS) -> Path:
     return target
 
 
+def become_gymnasium(target: Path) -> None:
+    """Make a Walker's run one of the Gymnasium environment with as many numbers and actions."""
+    run = RunFolder.open(target)
+    with run.writing():
+        config = run.manifest["config"] | {
+            "task": "gym:Walker2d-v5",
+            "task_options": {"max_episode_steps": 10},
+        }
+        run.update_manifest({"config": config})
+
+
 def robot_task(name: str) -> MujocoTask:
     """One robot whose body can be looked at."""
     return require_drawable(pg.make_task(name))

@@ -1,6 +1,9 @@
 """Gymnasium environments as tasks."""
 
+from typing import Any
+
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
@@ -103,6 +106,31 @@ def test_sensor_and_motor_variations_work_and_physics_ones_explain():
         task.set_variation("mass(torso)=2")
 
 
+@pytest.mark.parametrize(
+    ("variation", "action", "arrives"),
+    [
+        ("strength(action_0)=0.5", (1.0, 1.0), (0.5, 1.0)),
+        ("strength(*)=0.5", (0.4, -1.0), (0.2, -0.5)),
+        ("strength(action_1)=0.5", (0.0, 3.0), (0.0, 0.5)),  # a motor gets no more than its bounds at first
+        ("strength(action_0)=2", (0.3, 0.0), (0.6, 0.0)),
+        ("strength(action_0)=2", (0.9, 0.0), (1.0, 0.0)),  # and stays within them
+        ("broken(action_1):limp", (0.2, 0.9), (0.2, 0.0)),
+        ("broken(action_1):weak=0.25", (0.2, 0.8), (0.2, 0.2)),
+    ],
+)
+def test_motors_become_weaker_and_stronger(variation, action, arrives):
+    task = GymTask(Drift, variation=variation)
+    env = task._envs[0].unwrapped
+    assert isinstance(env, Drift)
+    task.step(np.array([action]))
+    assert env.action == pytest.approx([5 + 5 * arrives[0], 3 * arrives[1]])
+
+
+def test_an_unknown_motor_is_told_with_its_neighbours():
+    with pytest.raises(pg.UserError, match=r"Unknown action: 'action_9'\.\nDid you mean 'action_"):
+        GymTask(Drift, variation="strength(action_9)=0.5")
+
+
 class Broken(Drift):
     def step(self, action):
         return np.full(2, np.nan), np.nan, False, False, {}
@@ -125,6 +153,44 @@ def test_diverged_environments_end_and_are_counted():
 def test_unusable_environments_are_explained(name, message):
     with pytest.raises(pg.UserError, match=message):
         pg.make_task(name)
+
+
+class Unbounded(Drift):
+    action_space = Box(-np.inf, np.inf, (2,))
+
+
+def test_actions_without_bounds_are_refused_with_a_remedy_that_works():
+    with pytest.raises(pg.UserError, match="actions without bounds") as refused:
+        GymTask(Unbounded)
+    wrapper = refused.value.remedy.removeprefix("Wrap it: ").partition(", in a function")[0]
+
+    def bounded(**_):
+        return eval(wrapper, {"gymnasium": gymnasium, "env": Unbounded()})
+
+    assert GymTask(bounded).step(np.array([[0.5, -2.0]])).reward == pytest.approx([0.5 - 1.0])
+    gymnasium.register("BoundedDrift-v0", bounded)
+    try:
+        assert pg.make_task("gym:BoundedDrift-v0").action_size == 2
+    finally:
+        del gymnasium.registry["BoundedDrift-v0"]
+
+
+def test_a_diverged_mujoco_environment_ends_and_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(None)  # as in a process that has made no other task
+    try:
+        task = pg.make_task("gym:InvertedPendulum-v5", num_envs=2)
+        assert isinstance(task, GymTask)
+        env: Any = task._envs[1].unwrapped
+        env.data.qvel[:] = np.nan
+        step = task.step(np.zeros((2, 1)))
+    finally:
+        mujoco.set_mju_user_warning(before)
+    assert list(tmp_path.iterdir()) == []
+    assert task.diverged.tolist() == step.terminated.tolist() == [False, True]
+    task.reset([1])
+    assert not task.step(np.zeros((2, 1))).terminated.any()
 
 
 def test_a_resting_environment_stays_as_it_is():

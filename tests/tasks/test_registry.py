@@ -1,11 +1,15 @@
 """Tasks by name."""
 
+from typing import ClassVar
+
+import numpy as np
 import pytest
 
 import polygait as pg
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
 from polygait.tasks.task import Task, action_names
+from polygait.tasks.walker import Walker
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
@@ -36,6 +40,40 @@ def test_options_reach_the_robot():
 def test_mistakes_are_explained(name, options, message):
     with pytest.raises(pg.UserError, match=message):
         pg.make_task(name, **options)
+
+
+class Misspelt(Walker):
+    conditions: ClassVar = {
+        "broken-foot": "broken(foot_jont)",
+        "foot-mass": "mass(foot)+mas(leg)",
+        "Heavy": "mass(torso)=2",
+        "worn": "broken-foot+foot-mass",
+        "fine": "broken(foot_joint)+mass(foot)=2",
+    }
+
+
+def test_a_robots_conditions_are_checked_when_it_is_made_and_all_at_once():
+    with pytest.raises(pg.UserError) as caught:
+        MujocoTask(Misspelt())
+    found = caught.value.problem.splitlines()
+    assert [line.split("'")[1] for line in found] == ["broken-foot", "foot-mass", "Heavy", "worn"]
+    assert "Unknown joint: 'foot_jont'. Did you mean 'foot_joint'" in found[0]
+    assert "Unknown variation: 'mas'. Did you mean 'mass'" in found[1]
+    assert "lower-case" in found[2]
+    assert "conditions" in caught.value.remedy
+
+
+class Worn(Walker):
+    conditions: ClassVar = {"worn": "broken(foot_joint)+mass(foot)=2"}
+
+
+def test_a_condition_of_several_edits_changes_the_robot_as_its_edits_do():
+    task = MujocoTask(Worn(), num_envs=3, variation=["worn", Worn.conditions["worn"], None])
+    task.reset(seeds=[0, 0, 0])
+    steps = [task.step(np.full((3, 6), 0.7)) for _ in range(20)]
+    named, written, nominal = steps[-1].observation
+    assert np.array_equal(named, written)
+    assert not np.array_equal(named, nominal)
 
 
 def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):

@@ -8,9 +8,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import SyncVectorEnv
 
 import polygait as pg
 from polygait._gymnasium import TASKS
+from polygait.tasks.gym import GymTask
+from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
 from polygait.tasks.vector_env import TaskEnv, TaskVectorEnv
 
@@ -88,6 +91,89 @@ def test_same_step_mode_hands_out_the_final_observation():
     assert np.array_equal(info["_final_obs"], terminated)
     row = int(np.flatnonzero(terminated)[0])
     assert abs(info["final_obs"][row][0] - 1.25) > 0.01
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_steps_and_infos_are_those_of_gymnasiums_own_vector_environment(mode):
+    ours = TaskVectorEnv("hopper", num_envs=3, autoreset_mode=mode)
+    theirs = SyncVectorEnv([lambda: TaskEnv("hopper")] * 3, autoreset_mode=mode)
+    np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+    chance, ended = np.random.default_rng(0), 0
+    for _ in range(60):
+        actions = chance.uniform(-1, 1, (3, 3)).astype(np.float32)
+        actions[0] = 1.0
+        found, expected = ours.step(actions), theirs.step(actions)
+        for one, other in zip(found[:4], expected[:4], strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert same_infos(found[4], expected[4])
+        ended += int(found[2].sum())
+    assert ended > 1
+    assert ours.task.num_diverged == 0
+
+
+def same_infos(found, expected) -> bool:
+    """Whether two batches of infos hold the same entries for the same environments."""
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        if isinstance(value, dict):
+            assert same_infos(value, expected[name])
+        else:
+            assert len(value) == 3
+            for one, other in zip(value, expected[name], strict=True):
+                np.testing.assert_array_equal(one, other)
+    return True
+
+
+def test_the_last_info_of_an_episode_says_whether_its_physics_broke_down():
+    env = TaskVectorEnv("hopper", num_envs=2, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    task = env.task
+    assert isinstance(task, MujocoTask)
+    task.physics.qvel[1] = np.nan
+    *_, info = env.step(np.zeros((2, 3)))
+    assert info["_final_info"].tolist() == [False, True]
+    assert (
+        info["final_info"]["diverged"].tolist() == info["final_info"]["_diverged"].tolist() == [False, True]
+    )
+    assert info["diverged"].tolist() == [False, False]
+    assert info["_diverged"].tolist() == [True, False]
+
+
+class Strict(gymnasium.Env):
+    """Ends after two steps and refuses a third, as Gymnasium allows an environment to."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,), np.float64)
+    action_space = gymnasium.spaces.Box(-1, 1, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(1), {}
+
+    def step(self, action):
+        self.steps += 1
+        assert self.steps <= 2, "stepped after the end"
+        return np.zeros(1), 1.0, self.steps == 2, False, {}
+
+
+def test_an_environment_that_is_about_to_be_reset_is_not_stepped_beyond_its_end():
+    env = TaskVectorEnv(GymTask(Strict, num_envs=2))
+    env.reset(seed=0)
+    rewards = [env.step(np.zeros((2, 1)))[1].tolist() for _ in range(6)]
+    assert rewards == [[1, 1], [1, 1], [0, 0]] * 2
+
+
+def test_seeds_must_be_one_per_environment():
+    env = TaskVectorEnv("hopper", num_envs=3)
+    for seeds in ([1], [1, 2, 3, 4]):
+        with pytest.raises(pg.UserError, match="list of 3"):
+            env.reset(seed=seeds)
+
+
+def test_a_mode_of_rendering_that_does_not_exist_is_a_type_error_too():
+    for make in (TaskEnv, TaskVectorEnv):
+        with pytest.raises(TypeError, match=r"(?s)Unknown render_mode: 'rgb_array'\..*gymnasium\.make"):
+            make("hopper", render_mode="rgb_array")
 
 
 def test_disabled_mode_leaves_resets_to_the_caller():

@@ -23,6 +23,7 @@ from polygait.variations import (
     ScaleVoltage,
     SensorFailure,
     Variation,
+    needs_number,
     parse_variation,
 )
 
@@ -216,6 +217,57 @@ def test_a_condition_keeps_the_onset_its_own_text_gives():
     conditions = {"late-break": "broken(foot_joint)@300"}
     assert str(parse_variation("late-break", conditions)) == "broken(foot_joint)@300"
     assert str(parse_variation("late-break@5", conditions)) == "broken(foot_joint)@5"
+
+
+WORN = {
+    "foot-mass": "mass(foot)",
+    "worn": "broken(foot_joint)+friction(foot_geom)=0.5",
+    "older": "mass(foot)+damping(*)+gravity=1.1@9",
+    "wreck": "worn+foot-mass=3+sensor(torso.*):noise",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("worn", "broken(foot_joint)+friction(foot_geom)=0.5"),
+        ("worn@20", "broken(foot_joint)@20+friction(foot_geom)=0.5@20"),
+        ("delay=2+worn", "delay=2.0+broken(foot_joint)+friction(foot_geom)=0.5"),
+        ("older=2", "mass(foot)=2.0+damping(*)=2.0+gravity=1.1@9"),
+        ("older=2@3", "mass(foot)=2.0@3+damping(*)=2.0@3+gravity=1.1@3"),
+        (
+            "wreck=0.1",
+            "broken(foot_joint)+friction(foot_geom)=0.5+mass(foot)=3.0+sensor(torso.*):noise=0.1",
+        ),
+    ],
+)
+def test_a_condition_may_stand_for_several_edits(text, meaning):
+    assert str(parse_variation(text, WORN)) == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("worn=2", "has all its numbers"),
+        ("worn:limp", "takes no mode"),
+        ("worn(foot)", "names its parts itself"),
+        ("older", "mass needs a number"),
+    ],
+)
+def test_what_several_edits_cannot_be_handed_is_explained(text, problem):
+    with pytest.raises(UserError, match=problem) as caught:
+        parse_variation(text, WORN)
+    assert caught.value.remedy
+
+
+def test_a_condition_that_stands_for_itself_is_refused():
+    for conditions in ({"round": "round+delay=2"}, {"round": "trip", "trip": "delay=2+round"}):
+        with pytest.raises(UserError, match="Unknown variation: 'round'"):
+            parse_variation("round", conditions)
+
+
+def test_which_conditions_leave_a_number_to_their_user():
+    assert [name for name in WORN if needs_number(name, WORN)] == ["foot-mass", "older", "wreck"]
 
 
 WORDS = ["limp", "noise", "inertia", "1.5", "0", "-1", "1e+3", "nan", "inf", "foot", "torso.*", "٣", "²", "_"]

@@ -48,6 +48,11 @@ class BatchedTask(ABC):
         self._all_rows = np.arange(num_envs)
         self._resting = np.zeros(num_envs, dtype=bool)
 
+    @property
+    def step_count(self) -> np.ndarray:
+        """(num_envs,) Steps since every environment's episode began."""
+        return self._step_count.copy()
+
     @abstractmethod
     def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
         """Change the physics of some rows, or refuse before anything has changed."""

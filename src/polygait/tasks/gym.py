@@ -12,6 +12,7 @@ from gymnasium.wrappers import FlattenObservation
 
 from polygait.errors import UserError, unknown_name
 from polygait.tasks.batched import BatchedTask
+from polygait.tasks.divergence import broke_down, divert_warnings
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
@@ -46,6 +47,7 @@ class GymTask(BatchedTask):
             )
         make = env if callable(env) else lambda: _make(env, options, limit)
         check_count("num_envs", num_envs)
+        divert_warnings()
         self._envs = [_flat(make()) for _ in range(num_envs)]
         spec = self._envs[0].spec
         self.name = env if isinstance(env, str) else (spec.id if spec else "gymnasium")
@@ -54,14 +56,22 @@ class GymTask(BatchedTask):
         self.default_filter = StateFilter.identity(self.layout)
         self.max_episode_steps = int(limit or (spec and spec.max_episode_steps) or 1000)
         motors = [f"action_{index}" for index in range(len(self._low))]
-        anatomy = Anatomy(joints={}, bodies={}, geoms={}, actions=motors, state=self.layout.select)
+        anatomy = Anatomy(
+            joints={},
+            bodies={},
+            geoms={},
+            actions=motors,
+            state=self.layout.select,
+            motors=motors,
+            has_model=False,
+        )
         super().__init__(num_envs, seed, self.layout.size, anatomy)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._open(variation)
 
     def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
-        actions = checked_actions(actions, self.num_envs, self.action_size)
+        actions = np.clip(checked_actions(actions, self.num_envs, self.action_size), -1, 1)
         arriving = self._faults.on_actions(actions, self._step_count)
         scaled = self._low + (np.clip(arriving, -1, 1) + 1) / 2 * (self._high - self._low)
         self._count_step()
@@ -74,6 +84,7 @@ class GymTask(BatchedTask):
             state, reward[row], terminated[row], truncated[row], _ = env.step(action)
             observation[row] = np.ravel(state)
         broken = ~(np.isfinite(observation).all(axis=1) & np.isfinite(reward))
+        broken |= [broke_down(getattr(env.unwrapped, "data", None)) for env in self._envs]
         step = self._record(observation, reward, terminated, broken)
         return step._replace(truncated=step.truncated | truncated)
 
@@ -113,7 +124,8 @@ class GymTask(BatchedTask):
         if of_kind(effects, ModelChange):
             raise UserError(
                 f"The physics of {self.name} cannot be changed from outside.",
-                "Use sensor(…), motor(action_0) or delay=2 here, or write a Robot file for a MuJoCo model.",
+                "Use sensor(state.0), motor(action_0), strength(action_0)=0.7 or delay=2 here, or write a "
+                "Robot file for a MuJoCo model (docs/robots.md).",
             )
 
     def _start(self, rows: np.ndarray) -> None:
@@ -150,7 +162,9 @@ def _action_bounds(space: gymnasium.Space, name: str) -> tuple[np.ndarray, np.nd
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise UserError(
             f"{name} has actions without bounds.",
-            "Wrap it with gymnasium.wrappers.RescaleAction or ClipAction.",
+            "Wrap it: gymnasium.wrappers.TransformAction(env, lambda action: action, "
+            f"gymnasium.spaces.Box(-1, 1, {space.shape})), in a function that GymTask is given or that is "
+            "registered with Gymnasium.",
         )
     return low, high
 

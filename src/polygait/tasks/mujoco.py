@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 
@@ -12,32 +11,17 @@ from mujoco.batch import Batch, SimulationError
 
 from polygait.errors import UserError
 from polygait.tasks.batched import BatchedTask
+from polygait.tasks.divergence import BAD_STATE, divert_warnings
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import EnvIds, Step, Variations, check_count, check_snapshot, checked_actions
 from polygait.tasks.world import World
-from polygait.variations import Effect
+from polygait.variations import Effect, check_conditions
 
-_LOGGER = logging.getLogger(__name__)
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
-_BAD_STATE = slice(mujoco.mjtWarning.mjWARN_BADQPOS.value, mujoco.mjtWarning.mjWARN_BADQACC.value + 1)
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
 _RESET = 0  # what random numbers are for; others in batched.py
-
-
-def _divert_warnings() -> None:
-    """Send MuJoCo's warnings to Python's logging instead of a file in the working directory.
-
-    A diverged simulation is counted by its task, so its message is worth only a debug line.
-    """
-
-    def receive(message: str) -> None:
-        diverged = "simulation is unstable" in message
-        _LOGGER.log(logging.DEBUG if diverged else logging.WARNING, message)
-
-    if mujoco.get_mju_user_warning() is None:
-        mujoco.set_mju_user_warning(receive)
 
 
 class MujocoTask(BatchedTask):
@@ -54,11 +38,13 @@ class MujocoTask(BatchedTask):
         check_count("num_envs", num_envs)
         threads = min(os.cpu_count() or 1, num_envs) if num_threads is None else num_threads
         check_count("num_threads", threads)
-        _divert_warnings()
+        divert_warnings()
         spec = robot.spec()
         add_sensors(spec, robot)
         self.model = spec.compile()
-        super().__init__(num_envs, seed, robot.layout.size, anatomy(self.model, robot))
+        names = anatomy(self.model, robot)
+        check_conditions(robot.conditions, names)
+        super().__init__(num_envs, seed, robot.layout.size, names)
         self.robot = robot
         self.name = robot.name
         self.layout = robot.layout
@@ -186,13 +172,13 @@ class MujocoTask(BatchedTask):
             try:
                 batch.step(rows)
             except SimulationError as error:
-                batch.warning[error.ids, _BAD_STATE, 1] = 1
+                batch.warning[error.ids, BAD_STATE, 1] = 1
 
     def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
         """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
         if fields is None:
             broken = self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
-            self.physics.batch.warning[broken, _BAD_STATE, 1] = 1  # its first step finds it out
+            self.physics.batch.warning[broken, BAD_STATE, 1] = 1  # its first step finds it out
         new = self.physics.at(rows)
         if fields is not None:
             new = new._replace(derived=fields)
@@ -218,7 +204,7 @@ class MujocoTask(BatchedTask):
                 motors.drive(self.physics, rows, commands)
                 self._simulate(failed, 1)
         if batch.warning.any():
-            failed |= batch.warning[:, _BAD_STATE, 1].any(axis=1)
+            failed |= batch.warning[:, BAD_STATE, 1].any(axis=1)
             batch.warning[:] = 0
         if not np.abs(batch.state).max() < _LARGEST_STATE:  # NaN is not smaller either
             for state in (self.physics.qpos, self.physics.qvel):

@@ -94,7 +94,8 @@ class Robot(ABC):
     """Each foot's name and the geom, or geoms, whose touch of the geom `floor` counts."""
     floor: str = "floor"
     conditions: Mapping[str, str]
-    """Named conditions, each in the language of variations without its number."""
+    """Named conditions, each in the language of variations: "mass(foot)" leaves its number to the user,
+    "broken(foot_joint)+mass(torso)=1.5" are two edits. They are checked when a task is made."""
     removed: tuple[str, ...]
     """State parts that the default filter removes."""
     defaults: TaskDefaults = TaskDefaults()

@@ -26,6 +26,8 @@ from polygait.variations.effects import (
 )
 from polygait.variations.language import (
     FORMS,
+    check_conditions,
+    needs_number,
     parse_variation,
 )
 
@@ -51,5 +53,7 @@ __all__ = [
     "SensorFault",
     "FORMS",
     "Variation",
+    "check_conditions",
+    "needs_number",
     "parse_variation",
 ]

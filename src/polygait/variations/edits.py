@@ -156,7 +156,7 @@ class ScaleDamping(Scale):
 
 @dataclass(frozen=True)
 class ScaleStrength(Scale):
-    """Stronger or weaker motors at some joints."""
+    """Stronger or weaker motors at some joints; those of a Gymnasium task stay within its actions' bounds."""
 
     verb = "strength"
 
@@ -284,6 +284,8 @@ class Variation:
 
 def _scaled_torque(anatomy: Anatomy, joints: Names, scale: float) -> list[Effect]:
     """Gain and bias together, so that position and velocity servos weaken like plain motors."""
+    if not anatomy.has_model:
+        return [ActionGain(anatomy.action_indices(joints), scale)]
     rows = anatomy.motor_rows(joints)
     return [ModelChange(field, rows, scale) for field in ("actuator_gainprm", "actuator_biasprm")]
 

@@ -63,6 +63,8 @@ class Anatomy:
     state: Callable[[Names], np.ndarray]
     motors: Sequence[str] | None = None
     """The joint each motor drives, where actions are not torques of one motor each."""
+    has_model: bool = True
+    """Whether the simulator's model can be changed; where not, a motor is as strong as its action."""
     battery: bool = False
     """Whether the motors run on a voltage, the first number of their row in `actuator_user`."""
 
@@ -105,7 +107,7 @@ def _matching(kind: str, patterns: Names, known: Mapping[str, object]) -> list[s
     """The known names that match a pattern, in their own order; every pattern must match one."""
     if not known:
         raise UserError(
-            f"This task has no {kind} that can be named.", "Use sensor, motor or delay variations."
+            f"This task has no {kind} that can be named.", "Use sensor, motor, strength or delay variations."
         )
     found: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:

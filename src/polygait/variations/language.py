@@ -4,7 +4,8 @@
     edit      := name ["(" target ("," target)* ")"] [":" mode] ["=" number] ["@" onset]
 
 A name is a verb of the language (broken, mass, …) or one of the robot's own conditions, which stands
-for the text that the robot's file gives it; mode, number and onset are then handed on.
+for the text that the robot's file gives it: one edit, or several. An onset is handed on to all of them, a
+number to those that lack one, a mode to a single edit.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from polygait.variations.edits import (
     SensorFailure,
     Variation,
 )
+from polygait.variations.effects import Anatomy
 
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _EDIT = re.compile(
-    r"(?P<name>[a-z][a-z0-9_-]*)"
+    rf"(?P<name>{_NAME.pattern})"
     r"(?:\((?P<targets>[^()]*)\))?"
     r"(?::(?P<mode>[a-z]+))?"
     r"(?:=(?P<value>[^=@]+))?"
@@ -58,11 +61,42 @@ def parse_variation(text: str | Variation | Edit | None, conditions: Mapping[str
         return text
     if isinstance(text, Edit):
         return Variation((text,))
+    if not isinstance(text, str):
+        raise UserError(
+            f"A variation is a text such as 'broken-foot', an edit or None, got {text!r}.",
+            "See `polygait tasks NAME` for the conditions of a robot.",
+        )
     if text.strip() == "nominal":
         return Variation()
-    # A plus belongs to a number ("1e+3") unless a name follows it.
-    pieces = re.split(r"\+(?!\d)", text)
-    return Variation(tuple(_edit(_words(piece.strip(), text), conditions) for piece in pieces))
+    return Variation(tuple(edit for words in _pieces(text) for edit in _edits(words, conditions)))
+
+
+def needs_number(name: str, conditions: Mapping[str, str]) -> bool:
+    """Whether a robot's condition stands for a factor that its user gives: foot-mass=1.5."""
+    return any(_lacks_number(words, _without(name, conditions)) for words in _pieces(conditions[name]))
+
+
+def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
+    """Every condition of a robot must have a name that can be written, and edits that the robot can have."""
+    problems = []
+    for name, definition in conditions.items():
+        try:
+            if not _NAME.fullmatch(name) or name == "nominal":
+                raise UserError("Not a name:", "use lower-case letters, digits, - and _, but not 'nominal'.")
+            if not isinstance(definition, str):
+                raise UserError("Not a text.", "Write for example 'broken(foot_joint)'.")
+            number = "=1.0" if needs_number(name, conditions) else ""
+            for edit in parse_variation(f"{name}{number}", conditions):
+                edit.effects(anatomy)
+        except UserError as error:
+            problems.append(f"Condition {name!r}, {definition!r}: {error.problem} {error.remedy}".strip())
+    if problems:
+        raise UserError("\n".join(problems), "Correct `conditions` in the robot's file.")
+
+
+def _pieces(text: str) -> list[_Words]:
+    """The edits of a text; a plus belongs to a number ("1e+3") unless a name follows it."""
+    return [_words(piece.strip(), text) for piece in re.split(r"\+(?!\d)", text)]
 
 
 def _words(piece: str, text: str) -> _Words:
@@ -89,22 +123,50 @@ def _number(text: str, piece: str) -> float:
         raise UserError(f"Not a number: {text!r} in {piece!r}.", "Write for example foot-mass=1.5.") from None
 
 
-def _edit(words: _Words, conditions: Mapping[str, str]) -> Edit:
-    if words.name in conditions:
-        if words.targets:
-            raise UserError(
-                f"The condition {words.name!r} names its parts itself, got {words.targets} as well.",
-                f"It stands for {conditions[words.name]!r}; use that form for other parts.",
-            )
-        template = _words(conditions[words.name], conditions[words.name])
-        words = _Words(
-            name=template.name,
-            targets=template.targets,
-            mode=words.mode or template.mode,
-            value=template.value if words.value is None else words.value,
-            onset=words.onset or template.onset,
+def _edits(words: _Words, conditions: Mapping[str, str]) -> list[Edit]:
+    if words.name not in conditions:
+        return [_build(words, conditions)]
+    definition, others = conditions[words.name], _without(words.name, conditions)
+    if words.targets:
+        raise UserError(
+            f"The condition {words.name!r} names its parts itself, got {words.targets} as well.",
+            f"It stands for {definition!r}; use that form for other parts.",
         )
-    return _build(words, conditions)
+    pieces = _pieces(definition)
+    if len(pieces) > 1 and words.mode:
+        raise UserError(
+            f"The condition {words.name!r} stands for several edits and takes no mode, got {words.mode!r}.",
+            f"It stands for {definition!r}; use that form for other modes.",
+        )
+    open_ones = [len(pieces) == 1 or _lacks_number(piece, others) for piece in pieces]
+    if words.value is not None and not any(open_ones):
+        raise UserError(
+            f"The condition {words.name!r} has all its numbers, got {words.value} as well.",
+            f"It stands for {definition!r}; use that form for other numbers.",
+        )
+    handed = [
+        piece._replace(
+            mode=words.mode or piece.mode,
+            value=words.value if is_open and words.value is not None else piece.value,
+            onset=words.onset or piece.onset,
+        )
+        for piece, is_open in zip(pieces, open_ones, strict=True)
+    ]
+    return [edit for piece in handed for edit in _edits(piece, others)]
+
+
+def _without(name: str, conditions: Mapping[str, str]) -> dict[str, str]:
+    """What a condition's text may name: the others, so that it cannot stand for itself."""
+    return {other: text for other, text in conditions.items() if other != name}
+
+
+def _lacks_number(words: _Words, conditions: Mapping[str, str]) -> bool:
+    if words.value is not None:
+        return False
+    if words.name in conditions:
+        return needs_number(words.name, conditions)
+    form = _FORMS.get(words.name)
+    return form is not None and (form.number or words.mode in form.numbered_modes)
 
 
 def _build(words: _Words, conditions: Mapping[str, str]) -> Edit:
@@ -130,6 +192,8 @@ class _Form(NamedTuple):
     build: Callable[[_Words], Edit]
     targets: bool = True
     modes: tuple[str, ...] = ()
+    numbered_modes: tuple[str, ...] = ()
+    """Modes that need a number where the verb itself does not."""
     number: bool = False
 
 
@@ -146,6 +210,7 @@ _FORMS = {
         "broken(foot_joint), broken(foot_joint):limp or broken(foot_joint):weak=0.4",
         lambda w: BrokenJoint(w.targets, w.mode or "lock", w.value, onset=w.onset),
         modes=BrokenJoint.modes,
+        numbered_modes=("weak",),
     ),
     "mass": _Form(
         "mass(foot)=1.5 or mass(foot):inertia=1.5",
@@ -162,6 +227,7 @@ _FORMS = {
         "sensor(torso.*), sensor(torso.*):freeze, sensor(torso.*):noise=0.1 or sensor(torso.*):bias=0.2",
         lambda w: SensorFailure(w.targets, w.mode or "zero", w.value, onset=w.onset),
         modes=SensorFailure.modes,
+        numbered_modes=("noise", "bias"),
     ),
     "motor": _Form("motor(foot_joint)", lambda w: MotorFailure(w.targets, onset=w.onset)),
     "delay": _Form(

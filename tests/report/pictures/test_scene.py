@@ -1,8 +1,12 @@
 """The stage: what is coloured, and where the camera sees it."""
 
+from typing import Any
+
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from gymnasium.wrappers import RescaleAction
 from tests.report.conftest import robot_task
 
 import polygait as pg
@@ -107,7 +111,24 @@ def test_the_camera_goes_along_but_does_not_rise():
     np.testing.assert_allclose(stage.camera().lookat - before.lookat, [3.0, 0, 0], atol=1e-9)
 
 
-def test_only_mujoco_robots_can_be_drawn():
-    with pytest.raises(UserError, match="not simulated by MuJoCo"):
+def test_a_gymnasium_environment_is_refused_with_a_remedy_that_is_true():
+    with pytest.raises(
+        UserError, match="Pendulum-v1 cannot be drawn: it is a Gymnasium environment"
+    ) as caught:
         require_drawable(pg.make_task("gym:Pendulum-v1"))
-    assert drawable_twin("minitaur-bullet") == "minitaur" and drawable_twin("gym:Pendulum-v1") == "TASK"
+    assert "RescaleAction(env, -1, 1)" in caught.value.remedy
+    # Wrapped like that, Gymnasium's environment takes the very actions that the task takes.
+    task = pg.make_task("gym:Pendulum-v1")
+    env = RescaleAction(gymnasium.make("Pendulum-v1"), -1, 1)  # type: ignore[arg-type]
+    env.reset(seed=0)
+    inner: Any = env.unwrapped
+    task_inner: Any = task._envs[0].unwrapped  # type: ignore[attr-defined]
+    task_inner.state = inner.state = np.array([0.3, 0.1])
+    for action in (0.4, -0.8):
+        expected = env.step(np.array([action], np.float32))[0]
+        np.testing.assert_allclose(task.step(np.array([[action]])).observation[0], expected, rtol=1e-6)
+
+
+def test_a_robot_of_another_simulator_is_drawn_by_its_twin():
+    assert drawable_twin("minitaur-bullet") == "minitaur"
+    assert drawable_twin("gym:Pendulum-v1") is None

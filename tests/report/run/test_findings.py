@@ -3,8 +3,10 @@
 import shutil
 
 import pytest
+from tests.report.conftest import become_gymnasium
 from tests.report.run.measured import keep_adaptation, keep_evaluation, row
 
+import polygait as pg
 from polygait.errors import UserError
 from polygait.population.store import RunFolder
 from polygait.report.run.findings import gather
@@ -20,6 +22,15 @@ def test_a_bare_run_says_which_commands_add_the_rest(run):
     assert len(findings.log) == 5 * 160 and not findings.cells
     assert told(findings)["No condition is measured"] == f"polygait evaluate {run} --suite damage"
     assert told(findings)["No adaptation was made"] == f"polygait adapt {run} --variation NAME"
+
+
+def test_only_suites_that_a_task_has_are_advised(run):
+    become_gymnasium(run)
+    commands = told(gather(run))
+    assert commands["No condition is measured"] == f"polygait adapt {run} --variation delay=2"
+    pg.make_task("gym:Walker2d-v5").set_variation("delay=2")
+    keep_adaptation(run, "delay=2", [[1.0], [2.0]], best=1)
+    assert "No sweep is measured" not in told(gather(run))
 
 
 def test_measured_conditions_and_who_is_chosen(run):

@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from tests.report.conftest import copy_run
+from tests.report.conftest import become_gymnasium, copy_run
 from tests.report.run.measured import keep_adaptation, keep_evaluation, row
 
 from polygait.errors import UserError
@@ -39,6 +39,14 @@ def assert_complete(text):
     assert not re.findall(r"""(?:src|href)=["'](?!data:|#)""", text)
     assert "default-src &#x27;none&#x27;" in text and "connect-src" not in text
     assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
+
+
+def test_a_page_of_a_gymnasium_task_advises_only_what_works(run):
+    become_gymnasium(run)
+    text = own_text(write_report(run).path)
+    assert "Walker2d-v5 cannot be drawn: it is a Gymnasium environment" in text
+    assert "render_mode=" in text and "not simulated" not in text and "TASK" not in text
+    assert "polygait render" not in text and "--suite" not in text
 
 
 def test_a_page_without_anything_measured(run):

@@ -13,6 +13,7 @@ import numpy as np
 
 from polygait.errors import UserError
 from polygait.report.feet import foot_colours
+from polygait.tasks.gym import GymTask
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robot import Robot, foot_geoms
 from polygait.tasks.schedule import schedule
@@ -110,18 +111,34 @@ class Stage:
 
 
 def require_drawable(task: Task) -> MujocoTask:
-    """Only a robot simulated by MuJoCo has a body that can be drawn."""
+    """Only a robot with a Robot file has a body that can be drawn."""
     if not isinstance(task, MujocoTask):
-        raise UserError(
-            f"{task.name} cannot be drawn: it is not simulated by MuJoCo.",
-            f"Draw it in a MuJoCo task that has the same state: {drawable_twin(task.name)}.",
-        )
+        raise not_drawable(task)
     return task
 
 
-def drawable_twin(name: str) -> str:
+def not_drawable(task: Task) -> UserError:
+    """Why a task cannot be drawn, and what can be done instead."""
+    if isinstance(task, GymTask):
+        return UserError(
+            f"{task.name} cannot be drawn: it is a Gymnasium environment without a Robot file.",
+            "Gymnasium draws it: make it with render_mode='human', wrap it in RescaleAction(env, -1, 1) "
+            "and step it with population.act(observation, member)[0].",
+        )
+    if twin := drawable_twin(task.name):
+        return UserError(
+            f"{task.name} cannot be drawn: it is not simulated by MuJoCo.",
+            f"Draw it in the MuJoCo task that has the same state, with --on {twin}.",
+        )
+    return UserError(
+        f"{task.name} cannot be drawn: it has no Robot file.",
+        "Write one for its MuJoCo model (docs/robots.md).",
+    )
+
+
+def drawable_twin(name: str) -> str | None:
     """The task in which a robot of another simulator can be drawn, as far as names tell."""
-    return name.removesuffix("-bullet") if name.endswith("-bullet") else "TASK"
+    return name.removesuffix("-bullet") if name.endswith("-bullet") else None
 
 
 def changed_geoms(task: MujocoTask, variation: Variation, moment: int) -> tuple[int, ...]:

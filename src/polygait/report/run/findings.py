@@ -22,7 +22,8 @@ from polygait.population.strict_json import from_plain, parse
 from polygait.report.run.charts_training import curve_rows
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
-from polygait.tasks.registry import task_names
+from polygait.suites import Condition, offered_suites
+from polygait.tasks.registry import make_task, task_names
 
 CURVES = ("return", "bonus_ratio", "bonus_mean")
 _LARGEST_FILE = 2**30
@@ -77,22 +78,7 @@ def gather(path: str | os.PathLike[str]) -> Findings:
     cells = _with_trials(_cells(run.path, gaps), adaptations)
     if not run.complete:
         gaps.append(Gap("Training is not finished", "more members are to come", f"polygait resume {path}"))
-    if not cells:
-        gaps.append(
-            Gap(
-                "No condition is measured",
-                "nothing says how members do when the world changes",
-                f"polygait evaluate {path} --suite damage",
-            )
-        )
-    elif all(cell["scale"] is None for cell in cells):
-        gaps.append(
-            Gap(
-                "No sweep is measured",
-                "nothing says how members do with other masses and frictions",
-                f"polygait evaluate {path} --suite dynamics",
-            )
-        )
+    gaps += _unmeasured(str(path), cells, _offered(config))
     if not adaptations:
         gaps.append(
             Gap(
@@ -102,6 +88,30 @@ def gather(path: str | os.PathLike[str]) -> Findings:
             )
         )
     return Findings(run, config, entries, population, _log(run, gaps), cells, adaptations, gaps)
+
+
+def _offered(config: RunConfig) -> dict[str, list[Condition]]:
+    """The suites that change anything for the run's task; none where it cannot be made."""
+    try:
+        task = make_task(config.task, **config.task_options)
+    except UserError:
+        return {}
+    return offered_suites(task)
+
+
+def _unmeasured(path: str, cells: Sequence[dict[str, Any]], suites: dict[str, list[Condition]]) -> list[Gap]:
+    """What can be measured of this task and was not; a task without suites can be tried in any variation."""
+    if not cells:
+        measure = (
+            f"evaluate {path} --suite {next(iter(suites))}" if suites else f"adapt {path} --variation delay=2"
+        )
+        why = "nothing says how members do when the world changes"
+        return [Gap("No condition is measured", why, f"polygait {measure}")]
+    swept = any(condition.scale is not None for condition in suites.get("dynamics", []))
+    if swept and all(cell["scale"] is None for cell in cells):
+        why = "nothing says how members do with other masses and frictions"
+        return [Gap("No sweep is measured", why, f"polygait evaluate {path} --suite dynamics")]
+    return []
 
 
 def _whole_members(run: RunFolder, gaps: list[Gap]) -> Population | None:

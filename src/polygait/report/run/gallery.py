@@ -18,7 +18,7 @@ from polygait.progress import Count, silent
 from polygait.report.pictures.cards import robot_card
 from polygait.report.pictures.images import mp4, png
 from polygait.report.pictures.recording import Recording, record
-from polygait.report.pictures.scene import changed_geoms, drawable_twin
+from polygait.report.pictures.scene import changed_geoms, drawable_twin, not_drawable
 from polygait.report.pictures.video import (
     FRAMES_PER_SECOND,
     STRIP_FRAMES,
@@ -115,13 +115,9 @@ def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> 
             )
         )
     if not isinstance(task, MujocoTask):
-        gallery.gaps.append(
-            Gap(
-                "There are no pictures",
-                f"{task.name} is not simulated by MuJoCo",
-                f"polygait render {findings.path} --on {drawable_twin(task.name)} --out gait.mp4",
-            )
-        )
+        refusal, twin = not_drawable(task), drawable_twin(task.name)
+        drawn = f"polygait render {findings.path} --on {twin} --out gait.mp4" if twin else refusal.remedy
+        gallery.gaps.append(Gap("There are no pictures", refusal.problem, drawn))
     elif wishes.pictures or wishes.video:
         _draw(gallery, task, wishes, report)
     if not wishes.video and isinstance(task, MujocoTask):

@@ -141,6 +141,8 @@ def _moving_picture(
     if images := gallery.strips.get(recordings[0].job):
         parts.append(picture_rows(images, f"member {member}, {len(images)} rows of pictures"))
         parts.append(tag("p", _stretch(recordings[0]), class_="caption"))
+    if not parts and not recordings[0].qpos.size:
+        return tag("p", "No picture here; the summary says why.", class_="note")
     if not parts:
         words = [
             "No picture here; make one with ",

@@ -1,0 +1,107 @@
+"""The environments that Gymnasium knows: those of tasks/vector_env.py, with pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from polygait.errors import UserError
+from polygait.report.pictures.painters import Painter, make_painter
+from polygait.report.pictures.scene import Stage, changed_geoms, require_drawable
+from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.task import Task
+from polygait.tasks.vector_env import RenderModeError, TaskEnv, TaskVectorEnv
+
+_DRAWN: dict[str, Any] = {"render_modes": ["rgb_array"]}
+
+
+class RenderedEnv(TaskEnv):
+    """One copy of a Task; `render_mode`, `width` and `height` are those of Gymnasium's own robots."""
+
+    metadata = _DRAWN
+
+    def __init__(self, task: str, width: int = 480, height: int = 480, **options: Any) -> None:
+        super().__init__(task, **options)
+        self._renderer = None if self.render_mode is None else Renderer(self.task, (width, height))
+        self.metadata = self.metadata | _pictures(self.task)
+
+    def render(self) -> np.ndarray | None:
+        """The robot as it stands, (height, width, 3) in 0…255; what its variation has changed is red."""
+        return self._renderer.picture(0) if self._renderer else _nothing()
+
+    def close(self) -> None:
+        """Give back what drawing holds."""
+        if self._renderer:
+            self._renderer.close()
+
+
+class RenderedVectorEnv(TaskVectorEnv):
+    """Many copies of a Task; `render` gives one picture of each."""
+
+    metadata = _DRAWN
+
+    def __init__(self, task: str | Task, width: int = 480, height: int = 480, **options: Any) -> None:
+        super().__init__(task, **options)
+        self._renderer = None if self.render_mode is None else Renderer(self.task, (width, height))
+        self.metadata = self.metadata | _pictures(self.task)
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """Every robot as it stands, each (height, width, 3) in 0…255."""
+        if self._renderer is None:
+            return _nothing()
+        return tuple(self._renderer.picture(row) for row in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Give back what drawing holds."""
+        if self._renderer:
+            self._renderer.close()
+
+
+class Renderer:
+    """Draws a task's environments as they stand.
+
+    Nothing is set up before the first picture: many ask for pictures that they never look at.
+    """
+
+    def __init__(self, task: Task, size: tuple[int, int]) -> None:
+        try:
+            self._task = require_drawable(task)
+        except UserError as error:
+            raise RenderModeError(error.problem, "Leave render_mode out.") from None
+        if not all(isinstance(side, int) and 16 <= side <= 4096 for side in size):
+            raise UserError(
+                f"A picture cannot have the size {size[0]!r} × {size[1]!r}.",
+                "Give whole numbers from 16 to 4096 as width and height.",
+            )
+        self._size = size
+        self._stage: Stage | None = None
+        self._painter: Painter | None = None
+
+    def picture(self, row: int) -> np.ndarray:
+        """One environment's robot, (height, width, 3) in 0…255."""
+        task = self._task
+        if self._stage is None or self._painter is None:
+            self._stage = Stage(task.robot, self._size)
+            self._painter = make_painter(self._stage)
+        changed = changed_geoms(task, task.variations[row], int(task.step_count[row]))
+        self._stage.pose(task.physics.qpos[row], changed)
+        return self._painter.paint()
+
+    def close(self) -> None:
+        """Give back what drawing holds; the next picture sets it up anew."""
+        if self._painter is not None:
+            self._painter.close()
+        self._stage = self._painter = None
+
+
+def _pictures(task: Task) -> dict[str, Any]:
+    """Whether there are pictures, and how many make a second: one per step (for Gymnasium's RecordVideo)."""
+    if not isinstance(task, MujocoTask):
+        return {"render_modes": []}
+    return {"render_fps": round(1 / (task.time_step or 1.0))}
+
+
+def _nothing() -> None:
+    gymnasium.logger.warn('There are no pictures: make the environment with render_mode="rgb_array".')

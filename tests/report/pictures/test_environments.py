@@ -1,0 +1,96 @@
+"""Pictures of Gymnasium environments."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from tests.report.conftest import redness
+
+from polygait.errors import UserError
+from polygait.report.pictures.environments import RenderedEnv, RenderedVectorEnv
+from polygait.tasks.registry import task_names
+
+
+@pytest.fixture(autouse=True)
+def without_opengl(monkeypatch):
+    """Draw with rays: looking for OpenGL takes seconds."""
+    monkeypatch.setenv("MUJOCO_GL", "disable")
+
+
+def made_as_stable_baselines3_does(identifier):
+    """Its make_vec_env asks for pictures, and does without where that is a TypeError."""
+    try:
+        return gymnasium.make(identifier, render_mode="rgb_array")
+    except TypeError:
+        return gymnasium.make(identifier)
+
+
+def test_a_picture_shows_the_robot_as_it_stands_and_its_damage_in_red():
+    env = gymnasium.make(
+        "polygait/Walker-v0", render_mode="rgb_array", width=64, height=80, variation="broken-foot@2"
+    )
+    env.reset(seed=0)
+    start = env.render()
+    assert isinstance(start, np.ndarray)
+    assert start.shape == (80, 64, 3) and start.dtype == np.uint8
+    assert not redness(start).any()
+    for _ in range(8):
+        env.step(np.ones(6, np.float32))
+    later = env.render()
+    assert isinstance(later, np.ndarray)
+    assert redness(later).any()
+    assert (start != later).mean() > 0.01
+    env.reset(seed=0)
+    np.testing.assert_array_equal(env.render(), start)
+    env.close()
+
+
+def test_every_robot_of_a_vector_has_its_picture():
+    env = gymnasium.make_vec(
+        "polygait/Hopper-v0",
+        num_envs=2,
+        render_mode="rgb_array",
+        width=48,
+        height=64,
+        variation=[None, "motor(*)"],
+    )
+    assert env.metadata["render_fps"] == 125
+    env.reset(seed=0)
+    pictures = env.render()
+    assert pictures is not None
+    assert [np.shape(one) for one in pictures] == [(64, 48, 3)] * 2
+    assert [redness(np.asarray(one)).any() for one in pictures] == [False, True]
+    env.close()
+
+
+def test_an_environment_with_pictures_passes_gymnasiums_checker():
+    with pytest.warns(UserWarning, match="A Box observation space"):
+        made = gymnasium.make("polygait/Hopper-v0", render_mode="rgb_array", width=32, height=32)
+        check_env(made.unwrapped)
+
+
+def test_stable_baselines3_gets_an_environment_with_pictures_where_there_are_any():
+    env = made_as_stable_baselines3_does("polygait/Walker-v0")
+    assert env.render_mode == "rgb_array"
+    assert env.reset(seed=0)[0].shape == (17,)
+
+
+@pytest.mark.skipif("minitaur-bullet" not in task_names(), reason="needs PyBullet")
+def test_stable_baselines3_gets_an_environment_without_pictures_where_there_are_none():
+    env = made_as_stable_baselines3_does("polygait/MinitaurBullet-v0")
+    assert env.render_mode is None
+    assert env.metadata["render_modes"] == []
+    with pytest.raises(TypeError, match="minitaur-bullet cannot be drawn"):
+        RenderedVectorEnv("minitaur-bullet", render_mode="rgb_array")
+
+
+def test_nothing_is_drawn_that_was_not_asked_for():
+    env = RenderedEnv("hopper")
+    with pytest.warns(UserWarning, match="no pictures"):
+        assert env.render() is None
+
+
+@pytest.mark.parametrize("size", [{"width": 8}, {"height": 10**6}, {"width": "64"}, {"height": 64.0}])
+def test_impossible_sizes_are_explained(size, unchecked_annotations):
+    with pytest.raises(UserError, match="16 to 4096"):
+        RenderedEnv("hopper", render_mode="rgb_array", **size)
