@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from pathlib import Path
 from typing import Any
 
-from polygait.population.files import explaining_writes, make_folder, write_atomically
+from polygait.file_names import file_name
+from polygait.population.files import explaining_writes, make_folder, refuse_links, write_atomically
 from polygait.population.lock import RunLock
 from polygait.population.strict_json import canonical, to_plain
 
-_LONGEST = 80
 _TRY_AGAIN = "ask again; the population itself is untouched"
 
 
@@ -30,13 +28,6 @@ def save_bytes(folder: Path, name: str, data: bytes) -> Path:
 
 def make_results_folder(folder: Path) -> None:
     """Where results will go; long work asks for it before it begins."""
+    refuse_links(folder.parent, folder.name)
     with explaining_writes(folder, _TRY_AGAIN):
         make_folder(folder)
-
-
-def file_name(text: str) -> str:
-    """A text as part of a file's name: readable, and different for different texts."""
-    plain = re.sub(r"[^A-Za-z0-9.=+@-]", "_", text)
-    if plain == text and len(text) <= _LONGEST:
-        return text
-    return f"{plain[:_LONGEST]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
