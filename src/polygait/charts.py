@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygait.errors import UserError
+from polygait.file_names import file_name
 
 if TYPE_CHECKING:
     import altair
@@ -62,7 +63,9 @@ def save_charts(
 ) -> list[Path]:
     """Write charts by their names, each in every form."""
     return [
-        save_chart(chart, folder / f"{name}{ending}") for name, chart in charts.items() for ending in formats
+        save_chart(chart, folder / f"{file_name(name)}{ending}")
+        for name, chart in charts.items()
+        for ending in formats
     ]
 
 

@@ -338,28 +338,3 @@ def test_pipes_devices_and_folders_are_not_read(full_run):
     ):
         with pytest.raises(UserError, match="Not an ordinary file"):
             read()
-
-
-@pytest.mark.parametrize("name", ["lock", "metrics.jsonl", ".manifest.json.tmp"])
-def test_writing_follows_no_link_out_of_the_folder(run, tmp_path, name):
-    precious = tmp_path / "precious"
-    precious.write_text("precious")
-    (run.path / name).unlink(missing_ok=True)
-    (run.path / name).symlink_to(precious)
-    try:
-        with run.writing():
-            run.append_metrics({"a": 1})
-            run.update_manifest({"complete": True})
-    except UserError as error:
-        assert "Cannot write" in error.problem
-    assert precious.read_text() == "precious"
-
-
-def test_beginning_a_run_follows_no_link_out_of_the_folder(tmp_path, description):
-    precious = tmp_path / "precious"
-    precious.write_text("precious")
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".manifest.json.tmp").symlink_to(precious)
-    with pytest.raises(UserError, match="Cannot write"):
-        RunFolder.create(tmp_path / "run", description)
-    assert precious.read_text() == "precious"

@@ -168,6 +168,21 @@ def test_damaged_files_are_named(finished, tmp_path):
         read_job(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["jobs", "jobs/JOB", "jobs/JOB/run", "jobs/JOB/log.txt"])
+def test_links_inside_a_study_are_refused(tmp_path, name):
+    job = small.study(tmp_path).jobs()[0]
+    folder = JobFolder.of(tmp_path / "study", job)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = tmp_path / "study" / name.replace("JOB", job.name)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    with pytest.raises(UserError, match="is a symbolic link") as caught:
+        folder.prepare(job)
+    assert str(link) in caught.value.problem
+    assert not list(outside.iterdir())
+
+
 # What it will cost.
 
 

@@ -83,6 +83,15 @@ def test_nothing_is_written_outside(name, tmp_path):
     assert not list(tmp_path.rglob("outside"))
 
 
+def test_a_copy_is_put_down_behind_no_link(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "run").symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="is a symbolic link"):
+        put_down(tmp_path / "inside", Copy({"run/manifest.json": b"x"}, ("run/manifest.json",)))
+    assert not list((tmp_path / "outside").iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_compilation")
 def test_training_goes_on_from_a_copy_cut_at_any_place(tmp_path, monkeypatch):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from polygait.errors import UserError
 
@@ -23,6 +24,7 @@ _REMEDIES = {
     errno.EROFS: _MORE_RIGHTS,
     errno.EACCES: _MORE_RIGHTS,
     errno.EPERM: _MORE_RIGHTS,
+    errno.ELOOP: "Put a real file in the place of the symbolic link",
 }
 
 
@@ -86,11 +88,44 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Delete the temporary files that a killed writer left; call with the run's lock held."""
+def remove_leftovers(folder: Path, written: re.Pattern[str]) -> None:
+    """Delete what a killed writer left half-written of such files; call with the run's lock held.
+
+    Other temporary files are somebody else's.
+    """
     with explaining_writes(folder):
         for temporary in folder.glob(".*.tmp"):
-            temporary.unlink(missing_ok=True)
+            if written.fullmatch(temporary.name[1:-4]):
+                temporary.unlink(missing_ok=True)
+
+
+def refuse_links(home: Path, inside: str = "") -> None:
+    """Stop before a symbolic link on the way from a folder to `inside` it, or anywhere below.
+
+    Whatever is written or deleted behind a link lies outside the folder and is somebody else's. The
+    folder itself may be reached through links: its user named it.
+    """
+    path = home
+    with explaining_writes(home):
+        for part in PurePath(inside).parts:
+            path /= part
+            _refuse_link(path)
+        for folder, folders, files in os.walk(path, onerror=_raise_unless_gone):
+            for name in (*folders, *files):
+                _refuse_link(Path(folder) / name)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise UserError(
+            f"Cannot write {path}: it is a symbolic link, which may lead out of the folder.",
+            "Put the real file or folder in its place; only the folder that you name may be a link.",
+        )
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
 
 
 def read_bounded(path: Path, limit: int) -> bytes:

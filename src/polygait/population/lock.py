@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from polygait.errors import UserError
 from polygait.population.files import RESUME, explaining_writes, write_all
 
 _POLL_SECONDS = 0.02
+_LONGEST_NOTE = 300
+_NOTE = re.compile(rb"(?:[0-9]+ [^\s]+\n?)?")
 _held: set[int] = set()
 
 
@@ -35,9 +38,17 @@ class RunLock:
         return self._descriptor in _held
 
     def require(self) -> None:
-        """Stop a caller who writes without the lock; that is a mistake in the program, not the user's."""
+        """Stop a caller who writes without the lock, and one whose folder is gone.
+
+        The first is a mistake in the program. The second would write a new folder with a part of the run.
+        """
         if not self.held:
             raise RuntimeError("Writing a run needs its lock: use `with run.writing():`.")
+        if not self._in_place():
+            raise UserError(
+                f"{self._path} is gone: the folder was deleted or moved while it was being written.",
+                "If it was moved, go on with `polygait resume` in its new place; otherwise begin again.",
+            )
 
     @contextlib.contextmanager
     def hold(self, timeout: float = 0.0) -> Iterator[None]:
@@ -46,16 +57,22 @@ class RunLock:
         _held.add(descriptor)
         try:
             with contextlib.suppress(OSError):  # on a full disk the lock holds without its note
-                os.ftruncate(descriptor, 0)
-                write_all(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
+                _note(descriptor, f"{os.getpid()} {socket.gethostname()}\n")
             yield
         finally:
             self._descriptor = -1
             if descriptor in _held:
                 _held.discard(descriptor)
                 with contextlib.suppress(OSError):
-                    os.ftruncate(descriptor, 0)
+                    _note(descriptor, "")
                 os.close(descriptor)
+
+    def _in_place(self) -> bool:
+        """Whether the lock that is held is still the file under its name."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), os.lstat(self._path))
+        except FileNotFoundError:
+            return False
 
     def _acquire(self, deadline: float) -> int:
         with explaining_writes(self._path, self._afterwards):
@@ -64,7 +81,7 @@ class RunLock:
             try:
                 while not _locked(descriptor):
                     if time.monotonic() >= deadline:
-                        note = os.pread(descriptor, 300, 0).decode("utf-8", "replace").split()
+                        note = os.pread(descriptor, _LONGEST_NOTE, 0).decode("utf-8", "replace").split()
                         raise _busy(self._path.parent, note)
                     time.sleep(_POLL_SECONDS)
             except BaseException:
@@ -80,6 +97,13 @@ def _locked(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _note(descriptor: int, text: str) -> None:
+    """Replace the note of who holds a lock; what is no such note is somebody else's and stays."""
+    if _NOTE.fullmatch(os.pread(descriptor, _LONGEST_NOTE, 0)):
+        os.ftruncate(descriptor, 0)
+        write_all(descriptor, text.encode())
 
 
 def _busy(run: Path, note: list[str]) -> UserError:

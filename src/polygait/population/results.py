@@ -6,18 +6,24 @@ Several processes may leave results in one folder at once: each waits for its tu
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polygait.population.files import explaining_writes, make_folder, remove_leftovers, write_atomically
+from polygait.file_names import file_name
+from polygait.population.files import (
+    explaining_writes,
+    make_folder,
+    refuse_links,
+    remove_leftovers,
+    write_atomically,
+)
 from polygait.population.lock import RunLock
 from polygait.population.strict_json import canonical, to_plain
 
-_LONGEST = 80
 _TURN_SECONDS = 120.0  # a turn takes milliseconds; whoever holds it for so long is stuck
+_WRITTEN = re.compile(r".+\.(json|parquet|csv)")
 _TRY_AGAIN = "ask again; the population itself is untouched"
 
 
@@ -40,7 +46,7 @@ def writing_results(folder: Path) -> Iterator[None]:
     """
     make_results_folder(folder)
     with RunLock(folder / ".lock", _TRY_AGAIN).hold(_TURN_SECONDS):
-        remove_leftovers(folder)
+        remove_leftovers(folder, _WRITTEN)
         yield
 
 
@@ -52,13 +58,6 @@ def replace_result(path: Path, data: bytes) -> Path:
 
 def make_results_folder(folder: Path) -> None:
     """Where results will go; long work asks for it before it begins."""
+    refuse_links(folder.parent, folder.name)
     with explaining_writes(folder, _TRY_AGAIN):
         make_folder(folder)
-
-
-def file_name(text: str) -> str:
-    """A text as part of a file's name: readable, and different for different texts."""
-    plain = re.sub(r"[^A-Za-z0-9.=+@-]", "_", text)
-    if plain == text and len(text) <= _LONGEST:
-        return text
-    return f"{plain[:_LONGEST]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -6,7 +6,8 @@
     RUN/checkpoints/00001234.safetensors   the newest two states of training, by iteration
     RUN/lock                               held while a process writes
 
-Every write happens inside `with run.writing():`; reading needs no lock.
+Every write happens inside `with run.writing():`; reading needs no lock. A run with a symbolic link inside can
+be read but is not written to: what lies behind the link is not the run's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import contextlib
 import copy
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +37,7 @@ from polygait.population.files import (
     explaining_writes,
     make_folder,
     read_bounded,
+    refuse_links,
     remove_leftovers,
     write_atomically,
 )
@@ -49,6 +52,7 @@ from polygait.population.manifest import (
 from polygait.population.metrics import MetricsLog
 from polygait.population.tensors import FILE_LIMIT, pack, unpack
 
+_WRITTEN = re.compile(r"manifest\.json|[0-9]{3,}(-rewritten)?\.safetensors")
 _OWN_FIELDS = frozenset({"format", "sha256", "members", "created", "updated"})
 
 
@@ -76,6 +80,7 @@ class RunFolder:
         with explaining_writes(run, START_AGAIN):
             _require_unused(run)
             make_folder(run)
+        refuse_links(run)
         with RunLock(run / "lock", START_AGAIN).hold():
             _require_unused(run)
             write_atomically(run / "manifest.json", data, START_AGAIN)
@@ -105,9 +110,10 @@ class RunFolder:
     @contextlib.contextmanager
     def writing(self) -> Iterator[RunFolder]:
         """Hold the run's lock: clean up after a killed writer, see its last manifest, then write."""
+        refuse_links(self.path)
         with self._lock.hold():
             for folder in (self.path, self.path / "members", self.path / "checkpoints"):
-                remove_leftovers(folder)
+                remove_leftovers(folder, _WRITTEN)
             self._manifest = read_manifest(self.path)
             try:
                 yield self

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygait.errors import UserError
-from polygait.population.files import make_folder, read_bounded, write_atomically
+from polygait.file_names import file_name
+from polygait.population.files import make_folder, read_bounded, refuse_links, write_atomically
 from polygait.population.strict_json import canonical, from_plain, parse, to_plain
 from polygait.study.grid import FORMAT, Measures, StudyJob
 
@@ -64,7 +65,8 @@ class JobFolder:
         return self.result.exists()
 
     def prepare(self, job: StudyJob) -> None:
-        """Write down what to do."""
+        """Write down what to do; from here on everything below is written to."""
+        refuse_links(self.path.parents[1], f"{self.path.parent.name}/{self.path.name}")
         make_folder(self.path)
         write_atomically(self.path / "job.json", canonical(to_plain(job.to_json())), RUN_AGAIN)
 
@@ -105,6 +107,7 @@ def run_job(path: Path, threads: int, tell: Tell) -> None:
     """Train and measure whatever is missing; killed at any moment and run again, the result is the same."""
     job = read_job(path)
     folder = JobFolder(path, job.measures)
+    refuse_links(path)
     population = _trained(job, folder, threads, tell)
     result = {
         "format": FORMAT,
@@ -171,8 +174,6 @@ def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:
     """A suite's name, or its file written out where this job runs."""
     if suite not in measures.suite_texts:
         return suite
-    from polygait.population.results import file_name
-
     path = folder.path / "suites" / f"{file_name(suite.removesuffix('.toml'))}.toml"
     write_atomically(path, measures.suite_texts[suite].encode(), RUN_AGAIN)
     return str(path)

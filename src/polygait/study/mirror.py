@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from polygait.errors import UserError
-from polygait.population.files import write_atomically
+from polygait.population.files import refuse_links, write_atomically
 from polygait.study.jobs import RUN_AGAIN
 
 GROWING = ("status.json", "log.txt", "run/metrics.jsonl")
@@ -62,6 +62,7 @@ def put_down(folder: Path, copy: Copy, before: Iterable[str] = ()) -> None:
     """
     for name in (*copy.changed, *copy.names):
         _require_inside(name)
+    refuse_links(folder)
     for name in sorted(copy.changed, key=_rank):
         write_atomically(folder / name, copy.changed[name], RUN_AGAIN)
     for name in set(before) - set(copy.names):

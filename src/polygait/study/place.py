@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polygait.errors import UserError
+from polygait.population.files import refuse_links
 from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
 
@@ -29,6 +30,12 @@ def study_folder(study: Study, out: str | None = None) -> Path:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; a study keeps its jobs in a folder.", "Choose another --out.")
     return folder
+
+
+def report_folder(folder: Path) -> Path:
+    """Where the report of the study in a folder goes if no other place is named."""
+    refuse_links(folder, "report")
+    return folder / "report"
 
 
 def locate(path: str | Path) -> Place:

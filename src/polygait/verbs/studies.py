@@ -121,7 +121,7 @@ def study_report(
     """
     from polygait.report.study.report import write_report
     from polygait.study.grid import read_study
-    from polygait.study.place import study_folder
+    from polygait.study.place import report_folder, study_folder
     from polygait.study.results import read_results
 
     asked = read_study(study)
@@ -131,7 +131,7 @@ def study_report(
         raise UserError(
             f"No job of {study} is done in {folder}.", f"First: {_command('run', study, out=out)}"
         )
-    place = Path(to) if to is not None else folder / "report"
+    place = Path(to) if to is not None else report_folder(folder)
     written = write_report(asked, results, place, charts)
     for table in written.tables:
         print(table.to_text())

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests.report.study.made_up import made_up
 
-from polygait.charts import save_chart, themed
+from polygait.charts import save_chart, save_charts, themed
 from polygait.errors import UserError
 from polygait.report.study import figures, figures_gait
 from polygait.report.study.contents import study_sources
@@ -107,3 +107,10 @@ def test_a_file_where_a_folder_should_be_is_explained(tmp_path):
     chart = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
     with pytest.raises(UserError, match="Cannot write"):
         save_chart(chart, tmp_path / "file" / "chart.svg")
+
+
+def test_no_name_leads_out_of_the_folder_of_figures(tmp_path):
+    chart = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+    folder = tmp_path / "a" / "figures"
+    saved = save_charts({"contacts-/../../../x": chart}, folder, (".svg",))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == saved == [*folder.iterdir()]

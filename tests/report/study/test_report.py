@@ -1,5 +1,6 @@
 """A study's report: its files and its page, with whatever there is."""
 
+import dataclasses
 import json
 import re
 
@@ -19,9 +20,11 @@ from polygait.report.study.page import caption, study_page, write_study_page
 from polygait.report.study.report import write_report
 from polygait.report.study.sources import published
 from polygait.report.study.tables import all_tables
+from polygait.run_config import resolve
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
-from polygait.study.place import is_study, locate
+from polygait.study.place import is_study, locate, report_folder
+from polygait.study.results import read_results
 from polygait.tasks.schedule import of_kind, schedule
 from polygait.variations import ModelChange, parse_variation
 
@@ -222,3 +225,39 @@ def test_mistakes_are_explained(study, tmp_path):
     with pytest.raises(UserError, match="holds no job"):
         (tmp_path / "empty" / "jobs").mkdir(parents=True)
         write_study_page(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("task", ["/../../../x", "..", "gym:../../x"])
+def test_no_task_leads_out_of_the_folder_of_a_study(tmp_path, task):
+    folder = tmp_path / "a" / "b" / "study"
+    (_, job) = small.study(tmp_path).jobs()
+    config = dataclasses.replace(job.config, task=task)
+    stranger = dataclasses.replace(job, config=config, run=resolve(config))
+    home = JobFolder.of(folder, stranger)
+    home.prepare(stranger)
+    measured = result()
+    measured["returns"]["condition"] = [
+        one.replace("foot", "foot-sensor") for one in measured["returns"]["condition"]
+    ]
+    home.result.write_bytes(canonical(to_plain(measured)))
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    study, jobs, where = locate(folder)
+    written = write_report(study, read_results(jobs, where), report_folder(where), charts=False)
+    assert any(table.name.startswith("sensors-") for table in written.tables)
+    new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert new == set(written.files) and all(folder / "report" in path.resolve().parents for path in new)
+
+
+@pytest.mark.parametrize("name", ["report", "report/tables"])
+def test_a_report_follows_no_link(study, tmp_path, name):
+    file, folder = study
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(outside)
+    asked = read_study(file)
+    with pytest.raises(UserError, match="is a symbolic link"):
+        write_report(asked, read_results(asked.jobs(), folder), report_folder(folder), charts=False)
+    with pytest.raises(UserError, match="is a symbolic link"):
+        write_study_page(folder)
+    assert not list(outside.iterdir())

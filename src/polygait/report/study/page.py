@@ -18,7 +18,7 @@ from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
 from polygait.study.grid import Study
-from polygait.study.place import locate
+from polygait.study.place import locate, report_folder
 from polygait.study.results import Results, read_results
 
 _TOPICS = (
@@ -49,7 +49,7 @@ def write_study_page(
 ) -> Report:
     """Write the page of a study, named by its file or its folder; beside its report if no place is named."""
     study, jobs, folder = locate(path)
-    target = Path(out) if out is not None else folder / "report" / "report.html"
+    target = Path(out) if out is not None else report_folder(folder) / "report.html"
     require_html(target)
     results = read_results(jobs, folder)
     if results.done == 0:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polygait.population.files import START_AGAIN, write_atomically
+from polygait.file_names import file_name
+from polygait.population.files import START_AGAIN, refuse_links, write_atomically
 from polygait.report.study.contents import study_figures, study_sources
 from polygait.report.study.page import caption, study_page, told_versions
 from polygait.report.study.tables import all_tables
@@ -25,6 +26,8 @@ class Report(NamedTuple):
 
 def write_report(study: Study, results: Results, folder: Path, charts: bool = True) -> Report:
     """Tables as text, Markdown, LaTeX and CSV, figures in four forms; both on a page and in Markdown."""
+    for part in ("tables", "figures"):
+        refuse_links(folder, part)
     sources = study_sources(results)
     tables = all_tables(sources)
     files = [file for table in tables for file in table.save(folder / "tables")]
@@ -47,6 +50,9 @@ def _markdown(study: Study, results: Results, tables: list[Table], figures: list
         f"seeds {', '.join(map(str, study.seeds))}; {members}.",
         f"Versions: {told_versions(results)}.",
         *(table.to_markdown() for table in tables),
-        *(f"![{name}](figures/{name}.svg)\n\n{caption(name, study.tasks)}".strip() for name in figures),
+        *(
+            f"![{name}](figures/{file_name(name)}.svg)\n\n{caption(name, study.tasks)}".strip()
+            for name in figures
+        ),
     ]
     return "\n\n".join(parts) + "\n"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from polygait.file_names import file_name
 from polygait.population.files import START_AGAIN, write_atomically
 
 NOTHING = "–"
@@ -81,9 +82,10 @@ class Table:
             ".tex": self.to_latex(),
             ".csv": self.to_csv(),
         }
-        for ending, text in forms.items():
-            write_atomically(folder / f"{self.name}{ending}", text.encode(), START_AGAIN)
-        return [folder / f"{self.name}{ending}" for ending in forms]
+        files = [folder / f"{file_name(self.name)}{ending}" for ending in forms]
+        for file, text in zip(files, forms.values(), strict=True):
+            write_atomically(file, text.encode(), START_AGAIN)
+        return files
 
     def _numeric(self) -> list[bool]:
         return [any(cell.number for cell in column) for column in zip(*self.rows, strict=True)]
