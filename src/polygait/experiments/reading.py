@@ -168,8 +168,9 @@ def make_laboratory(run: RunFolder, config: MotivationConfig, threads: int | Non
 def train(laboratory: Laboratory, report: Report, stop: Interruption) -> LoopState:
     """From the checkpoint, or from nothing, to the last step."""
     run, config = laboratory.run, laboratory.config
-    state = initial_state(laboratory)
     checkpoint = run.load_checkpoint()
+    report(_standing(config, checkpoint.iteration if checkpoint else 0)._replace(phase="compiling"))
+    state = initial_state(laboratory)
     if checkpoint is not None:
         state = _restore(laboratory, state, checkpoint)
     first, begun = int(state.agent.iteration), time.monotonic()
@@ -181,7 +182,8 @@ def train(laboratory: Laboratory, report: Report, stop: Interruption) -> LoopSta
             if played % LOG_BLOCKS == 0 or played == config.blocks:
                 run.append_metrics(record)
             now = time.monotonic()
-            report(_progress(config, record, (played - first) * config.sac.block_steps / (now - begun)))
+            rate = (played - first) * config.sac.block_steps / (now - begun)
+            report(_progress(_standing(config, played), record, rate))
             if stop.requested or now > due:
                 _save(laboratory, state)
                 taken = time.monotonic() - now
@@ -272,19 +274,19 @@ def _restore(laboratory: Laboratory, like: LoopState, checkpoint: Checkpoint) ->
     return unflatten_tree(like, checkpoint.section("state"))
 
 
-def _progress(config: MotivationConfig, record: dict[str, Any], rate: float) -> Progress:
-    total = config.blocks * config.sac.block_steps
-    return Progress(
-        members="1/1",
-        share=record["steps"] / total,
-        steps=record["steps"],
-        total_steps=total,
+def _progress(standing: Progress, record: dict[str, Any], rate: float) -> Progress:
+    return standing._replace(
         steps_per_second=rate,
         episode_return=record["return"],
-        bonus_ratio=0.0,
-        seconds_left=(total - record["steps"]) / rate,
+        seconds_left=(standing.total_steps - standing.steps) / rate,
         record=record,
     )
+
+
+def _standing(config: MotivationConfig, blocks: int) -> Progress:
+    """How far the agent is, but for its pace and its return."""
+    block = config.sac.block_steps
+    return Progress("1/1", blocks / config.blocks, blocks * block, config.blocks * block)
 
 
 def _tupled(data: dict[str, Any]) -> dict[str, Any]:
