@@ -344,18 +344,24 @@ def test_a_best_episode_is_remembered_across_a_crash(tmp_path, monkeypatch):
 
 
 def test_progress_counts_members_steps_and_share(tmp_path):
-    lines: list[Any] = []
-    pg.train(tiny.config(iterations=2), tmp_path / "dir", lines.append)
+    told: list[Any] = []
+    pg.train(tiny.config(iterations=2), tmp_path / "dir", told.append)
+    lines = [line for line in told if not line.phase]
     assert [line.members for line in lines] == ["1/2", "1/2", "2/2", "2/2"]
     assert [line.share for line in lines] == [0.25, 0.5, 0.75, 1.0]
     assert [(line.steps, line.total_steps) for line in lines] == [(64, 128), (128, 128)] * 2
     assert lines[-1].seconds_left == pytest.approx(0.0)
     assert lines[0].seconds_left > 0 and lines[0].steps_per_second > 0
     assert (lines[0].bonus_ratio == 0) and (lines[2].bonus_ratio > 0)
-    lines.clear()
-    pg.train(tiny.config(iterations=2, method="multi", members=3), tmp_path / "multi", lines.append)
-    assert [line.members for line in lines] == ["1–3/3"] * 2
-    assert [line.share for line in lines] == [0.5, 1.0]
+    assert [str(line) for line in told if line.phase] == [
+        "member 1/2  0/128 steps  compiling",
+        "member 2/2  0/128 steps  compiling",
+    ]
+    told.clear()
+    pg.train(tiny.config(iterations=2, method="multi", members=3), tmp_path / "multi", told.append)
+    assert [line.members for line in told] == ["1–3/3"] * 3
+    assert [line.share for line in told] == [0.0, 0.5, 1.0]
+    assert [line.phase for line in told] == ["compiling", "", ""]
 
 
 @pytest.mark.parametrize("remove", [(), ("*",)], ids=["keeps all", "keeps nothing"])

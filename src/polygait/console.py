@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from polygait.progress import amount
+from polygait.screen import console, print_table, styled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +60,7 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
             f"{result.falls[index]}",
             ", ".join(filter(None, notes)),
         )
-        rows.append(tuple(_styled(cell, style) for cell in cells))
+        rows.append(tuple(styled(cell, style) for cell in cells))
     columns = ("member", "nominal", "trials", "return here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
@@ -75,23 +76,29 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
 def print_evaluation(frame: pl.DataFrame) -> None:
     """Conditions down, members across, the best of each row marked; a sweep takes a row per scale."""
     members = sorted(frame["member"].unique().to_list())
-    rows = []
+    rows, broken = [], []
     for (condition, scale), cells in frame.group_by("condition", "scale", maintain_order=True):
         returns = dict(zip(cells["member"], cells["mean_return"], strict=True))
         best = max(returns, key=lambda member: returns[member])
-        values = [_styled(amount(returns[one]), "bold green" if one == best else "") for one in members]
-        flagged = int(cells["diverged"].sum())
+        values: list[str | Text] = [amount(returns[one]) for one in members]
+        values[members.index(best)] = styled(f"{amount(returns[best])}*", "bold green")
         name = str(condition) if scale is None else f"{condition}={scale}"
-        rows.append((name, *values, f"{flagged} diverged" if flagged else ""))
-    columns = ("condition", *(f"member {one}" for one in members), "")
-    print_table(console(), "Mean return, the best member of each condition marked", columns, rows)
+        rows.append((name, *values))
+        if flagged := int(cells["diverged"].sum()):
+            broken.append(f"{flagged} of {name}")
+    who = f"members {members[0]} to {members[-1]}" if len(members) > 1 else f"member {members[0]}"
+    screen = console()
+    title = f"Mean return of {who}; * is the best in each condition"
+    print_table(screen, title, ("condition", *map(str, members)), rows)
+    if broken:
+        screen.print(f"Episodes in which the physics diverged: {', '.join(broken)}.", style="dim")
 
 
 def print_behaviour(result: Behaviour, population: Population) -> None:
     """How differently members act, which feet carry them, and where in the state they differ."""
     screen = console()
     for form, score in result.score.items():
-        value, most = _styled(f"{score:.3f}", "bold"), f"at most {result.ceiling[form]:.3f}"
+        value, most = styled(f"{score:.3f}", "bold"), f"at most {result.ceiling[form]:.3f}"
         screen.print(f"Diversity score ({form}): ", value, f", {most}", sep="")
     screen.print()
     if result.contacts is not None:
@@ -145,8 +152,8 @@ def _share(value: float) -> str:
 
 def _verdict(removed: float) -> Text:
     if removed == 1.0:
-        return _styled("removed", "yellow")
-    return _styled("kept" if removed == 0.0 else f"removed {100 * removed:.0f} %")
+        return styled("removed", "yellow")
+    return styled("kept" if removed == 0.0 else f"removed {100 * removed:.0f} %")
 
 
 def print_filters(diagnosis: Diagnosis) -> None:
@@ -173,7 +180,7 @@ def print_motivation(result: Result, written: list[Path]) -> None:
     """Models across, from the one that sees all to the one that sees least; each joint's variance down."""
     found = result.models.values()
     rows: list[tuple[str | Text, ...]] = [
-        (_styled("mean", "bold"), *(f"{one.variance.mean():.4f}" for one in found))
+        (styled("mean", "bold"), *(f"{one.variance.mean():.4f}" for one in found))
     ]
     for place, joint in enumerate(result.actions):
         rows.append((joint.removesuffix("_joint"), *(f"{one.variance[place]:.4f}" for one in found)))
@@ -202,7 +209,7 @@ def print_report(report: Report) -> None:
     drawn = f", {drawn_by(report.renderer)}" if report.renderer else ""
     screen = console()
     size = f" ({report.size / 1e6:.1f} MB{drawn})"
-    screen.print(_styled(str(report.path), "bold"), size, sep="", soft_wrap=True)
+    screen.print(styled(str(report.path), "bold"), size, sep="", soft_wrap=True)
     if report.figures:
         screen.print(f"{len(report.figures)} charts in {report.figures[0].parent}")
     for gap in report.gaps:
@@ -233,7 +240,7 @@ def print_task(one: dict[str, Any]) -> None:
     """One robot: its state parts, conditions and names."""
     screen = console()
     screen.print(
-        _styled(one["name"], "bold"),
+        styled(one["name"], "bold"),
         f": {one['observation_size']} state numbers, {one['action_size']} actions, "
         f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}",
         sep="",
@@ -251,7 +258,7 @@ def print_task(one: dict[str, Any]) -> None:
     if "conditions" in one:
         print_table(screen, "Named conditions", ("condition", "stands for"), one["conditions"].items())
         for kind in ("joints", "motors", "bodies", "geoms"):
-            screen.print(_styled(kind, "bold"), f": {', '.join(one[kind])}", sep="")
+            screen.print(styled(kind, "bold"), f": {', '.join(one[kind])}", sep="")
         screen.print()
     title = "Edits: join several with +, let one begin at a step with @300"
     print_table(screen, title, ("edit", "how to write it"), one["edits"].items())
@@ -259,34 +266,8 @@ def print_task(one: dict[str, Any]) -> None:
 
 def _kept(kept: int, size: int) -> Text:
     if kept == 0:
-        return _styled("removed", "yellow")
-    return _styled("kept" if kept == size else f"keeps {kept}")
-
-
-def print_table(
-    screen: Console, title: str, columns: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]]
-) -> None:
-    """A plain table with a title; what is to be coloured comes as a styled text."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(*columns, box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
-    for row in rows:
-        table.add_row(*row)
-    screen.print(table)
-
-
-def console() -> Console:
-    """The terminal; a text is shown as it is, whatever brackets, colons or numbers are in it."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False, emoji=False)
-
-
-def _styled(text: str, style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(text, style)
+        return styled("removed", "yellow")
+    return styled("kept" if kept == size else f"keeps {kept}")
 
 
 def _shortened(names: list[str], most: int = 4) -> str:
@@ -306,7 +287,7 @@ def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
             one.task,
             one.method,
             str(one.seed),
-            _styled(one.state, colours[one.state]),
+            styled(one.state, colours[one.state]),
             f"{100 * one.share:.0f} %",
             f"{one.phase}, {one.steps_per_second:,.0f} steps/s" if one.steps_per_second else one.phase,
             "" if one.state == "waiting" or math.isnan(one.episode_return) else amount(one.episode_return),
@@ -316,7 +297,7 @@ def print_study(name: str, statuses: Sequence[JobStatus]) -> None:
     ]
     columns = ("task", "method", "seed", "state", "done", "now", "return", "why")
     screen = console()
-    print_table(screen, name, columns, rows)
+    print_table(screen, name, columns, rows, keys=3)
     counted = Counter(one.state for one in statuses)
     screen.print(", ".join(f"{counted[state]} {state}" for state in STATES if counted[state]))
     for one in statuses:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _PLAIN_SECONDS = 10.0
+_BARS = (20, 10)
+"""Lengths of the live line's bar: where the first leaves no room, the second."""
 
 
 class Progress(NamedTuple):
@@ -21,23 +26,28 @@ class Progress(NamedTuple):
     steps: int
     """Of this cohort's members, each."""
     total_steps: int
-    steps_per_second: float
+    steps_per_second: float = 0.0
     """Environment steps of all members together."""
-    episode_return: float
-    """Mean over recent episodes and members, without any bonus."""
-    bonus_ratio: float
+    episode_return: float = math.nan
+    """Mean over recent episodes and members, without any bonus; NaN before the first episode's end."""
+    bonus_ratio: float = 0.0
     """Size of the bonus relative to the task's reward."""
-    seconds_left: float
-    record: Mapping[str, Any]
-    """The log's newest line."""
+    seconds_left: float = math.nan
+    record: Mapping[str, Any] = MappingProxyType({})
+    """The log's newest line; empty before the first."""
+    phase: str = ""
+    """What goes on while no step is made, such as compiling; then nothing is known of pace and return."""
 
     def __str__(self) -> str:
-        steps = f"{_thousands(self.steps)}/{_thousands(self.total_steps)} steps"
-        bonus = f"  bonus/reward {self.bonus_ratio:.2f}" if self.bonus_ratio > 0 else ""
-        return (
-            f"member {self.members}  {steps}  {self.steps_per_second:,.0f} steps/s  "
-            f"return {amount(self.episode_return)}{bonus}  {duration(self.seconds_left)} left"
-        )
+        """What matters most comes first: a narrow terminal shows only the beginning."""
+        words = [f"member {self.members}", f"{_thousands(self.steps)}/{_thousands(self.total_steps)} steps"]
+        if self.phase:
+            return "  ".join([*words, self.phase])
+        unknown = math.isnan(self.episode_return)
+        words += ["no episode ended yet" if unknown else f"return {amount(self.episode_return)}"]
+        words += [f"{duration(self.seconds_left)} left", f"{self.steps_per_second:,.0f} steps/s"]
+        words += [f"bonus/reward {self.bonus_ratio:.2f}"] if self.bonus_ratio > 0 else []
+        return "  ".join(words)
 
 
 Report = Callable[[Progress], None]
@@ -65,25 +75,58 @@ def printer() -> Report:
 
 
 def _live(progress: Progress) -> None:
-    _write_live(progress.share, str(progress))
+    _LINE.show(progress.share, str(progress))
 
 
-def _write_live(share: float, text: str) -> None:
-    bar = "█" * int(20 * share)
-    sys.stderr.write(f"\r\x1b[2K{bar:░<20} {100 * share:3.0f} %  {text}")
-    sys.stderr.flush()
+class _LiveLine:
+    """The terminal's last line, written anew as work goes on."""
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def show(self, share: float, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{_fitted(share, text, _columns() - 1)}")
+        sys.stderr.flush()
+        self._open = True
+
+    def end(self) -> None:
+        if self._open:
+            sys.stderr.write("\n")
+            self._open = False
+
+
+_LINE = _LiveLine()
+
+
+def _fitted(share: float, text: str, columns: int) -> str:
+    """A bar and the words that fit; a line that breaks could not be written anew."""
+    words = text.split("  ")
+    long, short = (f"{'█' * int(length * share):░<{length}} {100 * share:3.0f} %" for length in _BARS)
+    if len(whole := "  ".join([long, *words])) <= columns:
+        return whole
+    while words and len("  ".join([short, *words])) > columns:
+        words.pop()
+    return "  ".join([short, *words])[:columns]
+
+
+def _columns() -> int:
+    """Of the terminal that shows standard error."""
+    try:
+        found = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        found = 0
+    return found or shutil.get_terminal_size().columns
 
 
 def liner() -> Callable[[float, str], None]:
     """Shows a share of all work and a line about it, fit for where standard error goes."""
     plain = _PlainLines()
-    return _write_live if sys.stderr.isatty() else lambda _, text: plain(text)
+    return _LINE.show if sys.stderr.isatty() else lambda _, text: plain(text)
 
 
 def finish() -> None:
-    """End the live line, so that what follows has its own."""
-    if sys.stderr.isatty():
-        sys.stderr.write("\n")
+    """End the live line, if there is one, so that what follows has its own."""
+    _LINE.end()
 
 
 class _PlainLines:
@@ -108,6 +151,8 @@ class Counter:
         self._first: int | None = None
 
     def __call__(self, done: int, total: int) -> None:
+        if total == 0:
+            return  # no work, nothing to show
         self._first = done if self._first is None else self._first
         rest = ""
         if done > self._first:
@@ -117,7 +162,7 @@ class Counter:
         if not sys.stderr.isatty():
             self._plain(text)
             return
-        _write_live(done / total, text)
+        _LINE.show(done / total, text)
 
 
 def amount(*values: float) -> str:
@@ -136,4 +181,6 @@ def duration(seconds: float) -> str:
 
 
 def _thousands(steps: int) -> str:
+    if steps < 1000:
+        return str(steps)
     return f"{steps / 1e6:.2f}M" if steps >= 1_000_000 else f"{steps / 1e3:.0f}k"

@@ -26,6 +26,8 @@ def event_writer(run: str | os.PathLike[str]) -> Report:
     ] = []  # made with the first record: a run folder must be new when it is created
 
     def write(progress: Progress) -> None:
+        if not progress.record:
+            return
         if not writers:
             writers.append(SummaryWriter(str(folder)))
         writer, record = writers[0], progress.record

@@ -108,6 +108,8 @@ class TrainIteration(NamedTuple):
 
 def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, stop: Interruption) -> None:
     """Train some members from the checkpoint, or from nothing, to their end, and write them down."""
+    # The programs of the first turn are compiled before anything can be counted.
+    report(_standing(cohort, checkpoint.iteration if checkpoint else 0)._replace(phase="compiling"))
     state = _initial_state(cohort)
     if checkpoint is None:
         _save(cohort, state)
@@ -304,20 +306,24 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:
     """`rate` is of one member; all of a cohort's advance together."""
     config = cohort.config
-    share = int(state.iteration) / config.iterations
-    left = (config.members - cohort.first) / cohort.size - share
-    last = cohort.first + cohort.size
-    members = f"{last}" if cohort.size == 1 else f"{cohort.first + 1}–{last}"
-    return Progress(
-        members=f"{members}/{config.members}",
-        share=(cohort.first + share * cohort.size) / config.members,
-        steps=record["steps"],
-        total_steps=config.steps_per_member,
+    iteration, returns = int(state.iteration), record["return"]
+    left = (config.members - cohort.first) / cohort.size - iteration / config.iterations
+    return _standing(cohort, iteration)._replace(
         steps_per_second=rate * cohort.size,
-        episode_return=float(np.nanmean(record["return"]))
-        if not np.isnan(record["return"]).all()
-        else np.nan,
+        episode_return=float(np.nanmean(returns)) if not np.isnan(returns).all() else np.nan,
         bonus_ratio=float(np.mean(record.get("bonus_ratio", 0.0))),
         seconds_left=left * config.steps_per_member / rate,
         record=record,
+    )
+
+
+def _standing(cohort: Cohort, iteration: int) -> Progress:
+    """How far a cohort is, but for its pace and its returns."""
+    config, last = cohort.config, cohort.first + cohort.size
+    members = f"{last}" if cohort.size == 1 else f"{cohort.first + 1}–{last}"
+    return Progress(
+        members=f"{members}/{config.members}",
+        share=(cohort.first + iteration / config.iterations * cohort.size) / config.members,
+        steps=iteration * config.learner.steps_per_iteration,
+        total_steps=config.steps_per_member,
     )

@@ -89,6 +89,7 @@ def diagnose(population: Population, report: Count = silent, **wishes: Any) -> D
         return infer(model, filtered(fresh, own))
 
     inferences = {}
+    report(0, len(candidates))
     with ThreadPoolExecutor() as pool:
         for done, (name, one) in enumerate(zip(candidates, pool.map(question, candidates), strict=True)):
             inferences[name] = one

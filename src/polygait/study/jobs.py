@@ -125,6 +125,8 @@ def _trained(job: StudyJob, folder: JobFolder, threads: int, tell: Tell) -> Popu
     from polygait.runs import resume, train
 
     def watch(progress: Progress) -> None:
+        if progress.phase:
+            return  # the job's own phase says as much
         numbers = {"steps_per_second": progress.steps_per_second, "return": progress.episode_return}
         tell("training", progress.share, numbers)
 

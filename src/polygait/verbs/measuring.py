@@ -100,12 +100,9 @@ def evaluate(
     from polygait.progress import Counter, duration, finish
 
     def announce(plan: Plan) -> None:
-        if plan.episodes:
-            print(
-                f"{plan.conditions} conditions, {plan.episodes:,} episodes to run, at most "
-                f"{plan.most_steps:,} steps: about {duration(plan.seconds)} if nobody falls.",
-                file=sys.stderr,
-            )
+        told = f"{plan.conditions} conditions, {plan.episodes:,} episodes to run, at most "
+        told += f"{plan.most_steps:,} steps: about {duration(plan.seconds)} if nobody falls."
+        print(told if plan.episodes else "Nothing to run: all was measured before.", file=sys.stderr)
 
     wishes = {"suite": suite, "episodes": episodes, "seed": seed, "on": on, "threads": threads}
     try:
