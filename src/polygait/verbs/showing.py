@@ -74,7 +74,7 @@ def render(
 
     """
     from polygait.population.population import load
-    from polygait.progress import amount
+    from polygait.progress import Counter, amount, finish
     from polygait.report.pictures.painters import drawn_by
     from polygait.report.pictures.video import RenderConfig
     from polygait.report.pictures.video import render as render_member
@@ -83,7 +83,8 @@ def render(
     if member is None:
         member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
     config = RenderConfig(variation, seed, seconds, frames, speed, size, on, renderer)
-    done = render_member(population, member, out, config)
+    done = render_member(population, member, out, config, Counter("frames"))
+    finish()
     recording = done.recording
     ended = "falls" if recording.fell else "ends"
     print(

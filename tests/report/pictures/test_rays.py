@@ -9,9 +9,11 @@ import pytest
 from tests.report.conftest import redness, robot_task
 
 from polygait.report.feet import FOOT_COLOURS
+from polygait.report.pictures import rays
 from polygait.report.pictures.painters import works
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.scene import CHANGED, FLOOR, SQUARE, Stage, rgba
+from polygait.tasks.walker import Walker
 
 SIZE = (160, 120)
 PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6"}
@@ -78,6 +80,42 @@ def test_the_sky_is_brighter_than_the_ground_and_the_robot_has_a_shadow():
     assert picture[:3, :20].mean() > picture[-20:, :20].mean()
     shadow = (picture.max(axis=2) < 255 * rgba(FLOOR[1])[:3].min() * 0.9) & ~redness(picture)
     assert 0.005 < shadow.mean() < 0.2
+
+
+def test_away_from_edges_one_ray_tells_what_four_would(monkeypatch):
+    """The picture is that of four rays in every pixel, at half the rays or fewer."""
+    cast, sent = RayPainter._cast, []
+
+    def counted(self, origin, rays):
+        sent.append(rays.size // 3)
+        return cast(self, origin, rays)
+
+    monkeypatch.setattr(RayPainter, "_cast", counted)
+    stage = all_red("ant")
+    few = RayPainter(stage).paint().astype(int)
+    frugal = sum(sent)
+    sent.clear()
+    monkeypatch.setattr(rays, "_edges", lambda hits: np.ones(hits.geom.shape, dtype=bool))
+    many = RayPainter(stage).paint().astype(int)
+    assert frugal < sum(sent) / 2
+    difference = np.abs(few - many).max(axis=2)
+    assert difference.mean() < 0.5 and (difference > 30).mean() < 1e-3
+
+
+def test_shapes_for_collisions_are_not_drawn():
+    class Armoured(Walker):
+        """A ball around the torso, in the group where models keep what only collides."""
+
+        def spec(self):
+            spec = super().spec()
+            spec.body("torso").add_geom(name="armour", size=[0.5, 0, 0], group=3)
+            return spec
+
+    stage, plain = (Stage(robot, SIZE) for robot in (Armoured(), Walker()))
+    for one in (stage, plain):
+        one.pose(one.model.qpos0, range(one.model.ngeom))
+    shown, expected = (redness(RayPainter(one).paint()).sum() for one in (stage, plain))
+    assert 0 < shown <= expected * 1.01  # the camera stands a little farther off
 
 
 def test_the_ground_moves_by_when_the_robot_goes_on():

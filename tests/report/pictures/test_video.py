@@ -2,6 +2,9 @@
 
 import io
 import re
+import threading
+import time
+from collections import Counter
 from dataclasses import replace
 
 import av
@@ -9,11 +12,22 @@ import numpy as np
 import pytest
 from tests.report.conftest import redness
 
+from polygait import cli, progress
 from polygait.episodes import Job
 from polygait.errors import UserError
+from polygait.report.pictures import video
+from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.recording import record
 from polygait.report.pictures.scene import require_drawable
-from polygait.report.pictures.video import RenderConfig, Studio, render, strip_window
+from polygait.report.pictures.video import (
+    RenderConfig,
+    Studio,
+    film_moments,
+    render,
+    side_by_side,
+    strip_moments,
+    strip_window,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +52,72 @@ def test_the_broken_part_is_red_from_the_onset_on(population, recording):
     with Studio(task, (64, 64), "rays") as studio:
         before, after = studio.pictures(recording, [29, 30])
         assert not redness(before).any() and redness(after).any()
-        strip = studio.strip(recording, (0, 59), 4)
+        strip = side_by_side(list(studio.pictures(recording, strip_moments((0, 59), 4))))
         assert strip.shape == (64, 4 * 64 + 3 * 3, 3)
-        film = list(studio.film(recording, 1.0, 0.2))
-        assert len(film) == 6  # 0.2 s at 30 pictures a second
-        assert len(list(studio.film(recording, 0.5, 0.2))) == 12
-        np.testing.assert_array_equal(film[0], next(studio.pictures(recording, [0])))
+
+
+def test_a_film_has_thirty_pictures_a_second(recording):
+    assert film_moments(recording, 1.0, 0.2) == [0, 4, 8, 12, 16, 20]  # steps of 8 ms
+    assert len(film_moments(recording, 0.5, 0.2)) == 12
+    assert strip_moments((0, 59), 4) == [0, 20, 39, 59]
+
+
+def test_pictures_drawn_at_once_are_those_drawn_one_by_one(population, recording, monkeypatch):
+    """In their order, each with its own colours, by threads that draw at the same time."""
+    task = require_drawable(population.make_task(1))
+    moments = [40, 0, *range(20, 40)]  # red from 30 on
+    drawn, at_once, most = {}, Counter(), 0
+    paint = RayPainter.paint
+
+    def watched(self):
+        nonlocal most
+        at_once["now"] += 1
+        most = max(most, at_once["now"])
+        time.sleep(0.01)
+        try:
+            return paint(self)
+        finally:
+            at_once["now"] -= 1
+
+    monkeypatch.setattr(RayPainter, "paint", watched)
+    for cores in (1, 3):
+        monkeypatch.setattr(video, "available_cores", lambda cores=cores: cores)
+        with Studio(task, (64, 48), "rays") as studio:
+            most = 0
+            drawn[cores] = list(studio.pictures(recording, moments))
+            assert most == cores
+    np.testing.assert_array_equal(drawn[3], drawn[1])
+    assert [bool(redness(one).any()) for one in drawn[3]] == [moment >= 30 for moment in moments]
+
+
+def test_a_film_that_is_given_up_leaves_no_thread(population, recording, monkeypatch):
+    monkeypatch.setattr(video, "available_cores", lambda: 3)
+    with Studio(require_drawable(population.make_task(1)), (64, 48), "rays") as studio:
+        pictures = studio.pictures(recording, range(50))
+        next(pictures)
+        assert any(one.name.startswith("painter") for one in threading.enumerate())
+        pictures.close()
+    assert not any(one.name.startswith("painter") for one in threading.enumerate())
+
+
+def test_every_picture_is_reported(population, tmp_path):
+    told = []
+    config = RenderConfig(seconds=0.2, size=(32, 32), renderer="rays")
+    render(population, 0, tmp_path / "gait.mp4", config, lambda *counts: told.append(counts))
+    assert told == [(done, 6) for done in range(7)]
+    render(population, 0, tmp_path / "gait.png", config, lambda *counts: told.append(counts))
+    assert told[7:] == [(done, 8) for done in range(9)]
+
+
+def test_the_verb_shows_how_far_it_is_and_how_long_the_rest_takes(run, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "gait.mp4"
+    monkeypatch.setattr(progress, "_PLAIN_SECONDS", 0.0)
+    cli.render(str(run), out=str(out), seconds=0.2, size=(32, 32), renderer="rays")
+    printed = capsys.readouterr()
+    first, *others = printed.err.splitlines()
+    assert first == "0/6 frames" and len(others) == 6
+    assert re.fullmatch(r"3/6 frames  \d+ s left", others[2])
+    assert printed.out.startswith(f"{out}: member ") and out.exists()
 
 
 @pytest.mark.parametrize(("name", "kind"), [("gait.mp4", "h264"), ("gait.png", "png")])

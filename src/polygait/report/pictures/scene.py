@@ -5,6 +5,7 @@ Each leg has the colour of its foot, here and in every chart; what a variation h
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ SQUARE = 0.5
 LIGHT = np.array([0.3, 0.5, -1.0]) / np.linalg.norm([0.3, 0.5, -1.0])
 """Where the light goes."""
 FIELD_OF_VIEW = 35.0
+SHOWN_GROUPS = (0, 1, 2)
+"""Groups of geoms that are drawn, MuJoCo's own choice; models keep shapes for collisions in higher ones."""
 _MARGIN = 1.2
 _LEAP = 1.15  # of the height: robots hop
 _LEAST_WIDTH = 0.85  # of the height: legs swing
@@ -83,6 +86,13 @@ class Stage:
         self._distance = _MARGIN * needed / np.tan(np.radians(FIELD_OF_VIEW / 2))
         if not planar:
             self._distance += half_width  # a leg may point at the camera
+
+    def twin(self) -> Stage:
+        """The same stage once more, with a pose of its own: to be drawn at the same time."""
+        other = copy.copy(self)
+        other.model = copy.copy(self.model)
+        other.data = mujoco.MjData(other.model)
+        return other
 
     def pose(self, qpos: np.ndarray, changed: Iterable[int] = ()) -> None:
         """Put the robot where it was, with some of its geoms in red."""

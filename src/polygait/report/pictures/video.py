@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +17,13 @@ from polygait.episodes import Job, world_of
 from polygait.errors import UserError, unknown_name
 from polygait.population.files import write_atomically
 from polygait.population.population import Population
+from polygait.progress import Count, silent
 from polygait.report.pictures.images import mp4, png
 from polygait.report.pictures.painters import Painter, make_painter
+from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.recording import Recording, record
 from polygait.report.pictures.scene import Stage, changed_geoms, require_drawable
+from polygait.study.engines import available_cores
 from polygait.tasks.mujoco import MujocoTask
 from polygait.variations import parse_variation
 
@@ -79,9 +86,16 @@ class Rendered(NamedTuple):
 
 
 def render(
-    population: Population, member: int, out: str | Path, config: RenderConfig | None = None
+    population: Population,
+    member: int,
+    out: str | Path,
+    config: RenderConfig | None = None,
+    report: Count = silent,
 ) -> Rendered:
-    """Draw a member in a world: a film for a name that ends in .mp4, a strip of pictures for .png."""
+    """Draw a member in a world: a film for a name that ends in .mp4, a strip of pictures for .png.
+
+    `report` is told how many of how many pictures are drawn.
+    """
     config, out = config or RenderConfig(), Path(out)
     if out.suffix not in (".mp4", ".png"):
         raise UserError(
@@ -98,51 +112,113 @@ def render(
     film = out.suffix == ".mp4"
     with Studio(task, config.size or (FILM_SIZE if film else STRIP_SIZE), config.renderer) as studio:
         if film:
-            speed, longest = config.speed or 1.0, config.seconds or recording.seconds
-            data = mp4(studio.film(recording, speed, longest), FRAMES_PER_SECOND)
+            moments = film_moments(recording, config.speed or 1.0, config.seconds or recording.seconds)
         else:
             window = strip_window(recording, config.seconds or STRIP_SECONDS)
-            data = png(studio.strip(recording, window, config.frames or STRIP_FRAMES))
+            moments = strip_moments(window, config.frames or STRIP_FRAMES)
+        with closing(studio.pictures(recording, moments)) as drawn:
+            told = _told(drawn, len(moments), report)
+            data = mp4(told, FRAMES_PER_SECOND) if film else png(side_by_side(list(told)))
         write_atomically(out, data, "draw again")
         return Rendered(out, recording, studio.renderer)
 
 
+class _Pose(NamedTuple):
+    """How a robot stands, and which of its geoms are red."""
+
+    qpos: np.ndarray
+    changed: tuple[int, ...]
+
+
+class _Easel(NamedTuple):
+    """A stage and who draws it; only one picture can be drawn on it at a time."""
+
+    stage: Stage
+    painter: Painter
+
+    def draw(self, pose: _Pose) -> np.ndarray:
+        self.stage.pose(*pose)
+        return self.painter.paint()
+
+
 class Studio:
-    """Draws the episodes of one robot."""
+    """Draws the episodes of one robot: with rays on every core, with OpenGL in the one thread that may."""
 
     def __init__(self, task: MujocoTask, size: tuple[int, int], renderer: str = "auto") -> None:
         self._task = task
-        self._stage = Stage(task.robot, size)
-        self._painter: Painter = make_painter(self._stage, renderer)
+        stage = Stage(task.robot, size)
+        painter = make_painter(stage, renderer)
+        self._easels = [_Easel(stage, painter)]
+        if isinstance(painter, RayPainter):  # MuJoCo casts rays without Python's lock
+            twins = [stage.twin() for _ in range(available_cores() - 1)]
+            self._easels += [_Easel(twin, painter.on(twin)) for twin in twins]
 
     def __enter__(self) -> Studio:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._painter.close()
+        for easel in self._easels:
+            easel.painter.close()
 
     @property
     def renderer(self) -> str:
         """Who draws: egl, osmesa or rays."""
-        return self._painter.name
+        return self._easels[0].painter.name
 
-    def pictures(self, recording: Recording, moments: Sequence[int]) -> Iterator[np.ndarray]:
+    def pictures(self, recording: Recording, moments: Sequence[int]) -> Generator[np.ndarray, None, None]:
         """The robot at some steps of an episode; what its world has changed by then is red."""
         variation = parse_variation(recording.job.variation, self._task.conditions)
-        for moment in moments:
-            self._stage.pose(recording.qpos[moment], changed_geoms(self._task, variation, moment))
-            yield self._painter.paint()
+        poses = (
+            _Pose(recording.qpos[moment], changed_geoms(self._task, variation, moment)) for moment in moments
+        )
+        if len(self._easels) == 1:
+            yield from map(self._easels[0].draw, poses)
+        else:
+            yield from self._drawn_at_once(poses)
 
-    def film(self, recording: Recording, speed: float, longest: float) -> Iterator[np.ndarray]:
-        """An episode from its start, at most so many seconds of it."""
-        seconds = np.arange(0.0, min(longest, recording.seconds), speed / FRAMES_PER_SECOND)
-        moments = np.minimum(seconds / recording.seconds_per_step, len(recording) - 1).astype(int)
-        return self.pictures(recording, moments.tolist())
+    def _drawn_at_once(self, poses: Iterable[_Pose]) -> Iterator[np.ndarray]:
+        """Pictures in their order, some of them drawn ahead; a film never lies in memory as a whole."""
+        free: SimpleQueue[_Easel] = SimpleQueue()
+        for easel in self._easels:
+            free.put(easel)
 
-    def strip(self, recording: Recording, window: tuple[int, int], frames: int) -> np.ndarray:
-        """Pictures side by side, evenly spread over a stretch of the episode."""
-        moments = np.linspace(*window, frames).round().astype(int)
-        return side_by_side(list(self.pictures(recording, moments.tolist())))
+        def draw(pose: _Pose) -> np.ndarray:
+            easel = free.get()
+            try:
+                return easel.draw(pose)
+            finally:
+                free.put(easel)
+
+        waiting: deque[Future[np.ndarray]] = deque()
+        pool = ThreadPoolExecutor(len(self._easels), "painter")
+        try:
+            for pose in poses:
+                waiting.append(pool.submit(draw, pose))
+                if len(waiting) > 2 * len(self._easels):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _told(pictures: Iterable[np.ndarray], total: int, report: Count) -> Iterator[np.ndarray]:
+    """The same pictures, each of them counted."""
+    report(0, total)
+    for done, picture in enumerate(pictures, start=1):
+        yield picture
+        report(done, total)
+
+
+def film_moments(recording: Recording, speed: float, longest: float) -> list[int]:
+    """The steps that a film shows: an episode from its start, at most so many seconds of it."""
+    seconds = np.arange(0.0, min(longest, recording.seconds), speed / FRAMES_PER_SECOND)
+    return np.minimum(seconds / recording.seconds_per_step, len(recording) - 1).astype(int).tolist()
+
+
+def strip_moments(window: tuple[int, int], frames: int) -> list[int]:
+    """The steps that a strip shows, evenly spread over a stretch of the episode."""
+    return np.linspace(*window, frames).round().astype(int).tolist()
 
 
 def side_by_side(pictures: Sequence[np.ndarray]) -> np.ndarray:

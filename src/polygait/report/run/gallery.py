@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from polygait.episodes import Job
 from polygait.errors import UserError
 from polygait.population.population import Population
@@ -25,7 +23,9 @@ from polygait.report.pictures.video import (
     STRIP_SECONDS,
     STRIP_SIZE,
     Studio,
+    film_moments,
     side_by_side,
+    strip_moments,
     strip_window,
 )
 from polygait.report.run.findings import Findings
@@ -178,14 +178,14 @@ def _draw(gallery: Gallery, task: MujocoTask, wishes: Wishes, report: Count) -> 
     if films:
         with Studio(task, FILM_SIZE, wishes.renderer) as studio:
             for one in films:
-                gallery.films[one.job.member] = mp4(studio.film(one, 1.0, FILM_SECONDS), FRAMES_PER_SECOND)
+                pictures = studio.pictures(one, film_moments(one, 1.0, FILM_SECONDS))
+                gallery.films[one.job.member] = mp4(pictures, FRAMES_PER_SECOND)
                 step()
     gallery.card = robot_card(task, wishes.renderer)
     step()
 
 
 def _strip(studio: Studio, recording: Recording, frames: int) -> list[bytes]:
-    window = strip_window(recording, STRIP_SECONDS)
-    moments = np.linspace(*window, frames).round().astype(int).tolist()
+    moments = strip_moments(strip_window(recording, STRIP_SECONDS), frames)
     pictures = list(studio.pictures(recording, moments))
     return [png(side_by_side(pictures[first : first + _ROW])) for first in range(0, len(pictures), _ROW)]
