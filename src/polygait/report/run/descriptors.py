@@ -11,6 +11,7 @@ from polygait.population.manifest import MemberEntry
 from polygait.report.feet import foot_title
 from polygait.report.pictures.recording import Recording
 from polygait.report.run.charts_population import Descriptor
+from polygait.report.run.evidence import UNKNOWN, Nominal
 from polygait.tasks.state import StateLayout
 
 _TORSO = ("torso.position", "torso.height")
@@ -18,12 +19,19 @@ _TORSO = ("torso.position", "torso.height")
 
 
 def describe(
-    episodes: Mapping[int, Sequence[Recording]], entries: Sequence[MemberEntry], layout: StateLayout
+    episodes: Mapping[int, Sequence[Recording]],
+    entries: Sequence[MemberEntry],
+    nominal: Nominal,
+    layout: StateLayout,
 ) -> tuple[list[Descriptor], list[dict[str, Any]]]:
     """The descriptors that can be told for this robot, and their values in every episode."""
-    summaries = {entry.index: entry.summary for entry in entries}
+    novelty = {entry.index: float(entry.summary.get("novelty", np.nan)) for entry in entries}
+    judged = {
+        index: {"nominal_return": nominal.scores.get(index, UNKNOWN).mean, "novelty": novelty[index]}
+        for index in novelty
+    }
     rows = [
-        {"member": member} | _values(one, layout) | _judged(summaries[member])
+        {"member": member} | _values(one, layout) | judged[member]
         for member, recordings in episodes.items()
         for one in recordings
     ]
@@ -58,10 +66,6 @@ def _values(recording: Recording, layout: StateLayout) -> dict[str, float]:
         values[f"down_{place}"] = float(down.mean())
         values[f"strikes_{place}"] = float((down[1:] & ~down[:-1]).sum() / recording.seconds)
     return values | {f"state_{index}": float(recording.mean_state[index]) for index in _carriage(layout)}
-
-
-def _judged(summary: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(summary.get(name, np.nan)) for name in ("nominal_return", "novelty")}
 
 
 def _carriage(layout: StateLayout) -> list[int]:
