@@ -36,22 +36,24 @@ def describe(
         for one in recordings
     ]
     feet = next((one.feet for recordings in episodes.values() for one in recordings), ())
+    share, least = (0.0, 1.0), (0.0, np.inf)
+    ground = "on the ground (share of time)"
     offered = [
         *(
-            Descriptor(f"down_{i}", f"{foot_title(foot)} on the ground (share of time)", ".1~%")
+            Descriptor(f"down_{i}", f"{foot_title(foot)} {ground}", ".1~%", share)
             for i, foot in enumerate(feet)
         ),
         *(
-            Descriptor(f"strikes_{i}", f"{foot_title(foot)}: strikes per second", ".1f")
+            Descriptor(f"strikes_{i}", f"{foot_title(foot)}: strikes per second", ".1f", least)
             for i, foot in enumerate(feet)
         ),
-        Descriptor("air", "no foot on the ground (share of time)", ".1~%"),
+        Descriptor("air", f"no foot {ground}", ".1~%", share),
         Descriptor("speed", "forward speed (m/s)", ".1f"),
         *(Descriptor(f"state_{i}", f"{layout.names[i]} (mean)", ".2f") for i in _carriage(layout)),
         Descriptor("total_reward", "return of the episode", ",.0f"),
         Descriptor("nominal_return", "nominal return of the member", ",.0f"),
         Descriptor("novelty", "novelty when discovered (nats)", ".1f"),
-        Descriptor("seconds", "length of the episode (s)", ".1f"),
+        Descriptor("seconds", "length of the episode (s)", ".1f", least),
     ]
     told = [one for one in offered if any(np.isfinite(row.get(one.key, np.nan)) for row in rows)]
     return told, rows

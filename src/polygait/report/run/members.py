@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -60,12 +61,12 @@ def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
     offered, rows = described_axes(findings, gallery)
     if len(offered) < 2:
         return None
-    chart = population_map(rows, offered[0], offered[1], findings.best, "container")
+    chart = population_map(rows, offered, findings.best, "container")
     caption = (
         f"Every member at the mean of {EPISODES} episodes run for this page (small dots), moved aside on a "
         "line where it would hide another. Choose one here, or with the buttons above."
     )
-    choices = [_axis_choice(axis, offered, place) for place, axis in enumerate(("x", "y"))]
+    choices = [_axis_choice(axis, offered, place, rows) for place, axis in enumerate(("x", "y"))]
     return tag(
         "div",
         charts.add("map", chart, caption, role="map"),
@@ -74,9 +75,18 @@ def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
     )
 
 
-def _axis_choice(axis: str, offered: Sequence[Descriptor], place: int) -> Html:
+def _axis_choice(
+    axis: str, offered: Sequence[Descriptor], place: int, rows: Sequence[dict[str, Any]]
+) -> Html:
     options = [
-        tag("option", one.title, value=one.key, data_format=one.format, selected=index == place)
+        tag(
+            "option",
+            one.title,
+            value=one.key,
+            data_format=one.format,
+            data_domain=json.dumps(one.domain(rows)),
+            selected=index == place,
+        )
         for index, one in enumerate(offered)
     ]
     label = "across" if axis == "x" else "upwards"

@@ -78,7 +78,7 @@ def save_figures(findings: Findings, gallery: Gallery, folder: Path) -> list[Pat
     drawn = {}
     offered, rows = described_axes(findings, gallery)
     if len(offered) > 1:
-        drawn["population-map"] = population_map(rows, offered[0], offered[1])
+        drawn["population-map"] = population_map(rows, offered)
     for member, recordings in gallery.episodes.items():
         if recordings[0].feet:
             drawn[f"contacts-member-{member}"] = contact_chart(recordings[0])
