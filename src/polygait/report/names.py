@@ -32,3 +32,8 @@ def title_of(task: str) -> str:
 def words_of(condition: str) -> str:
     """A condition's name in words."""
     return condition.replace("-", " ")
+
+
+def counted(count: int, word: str) -> str:
+    """A number of things."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

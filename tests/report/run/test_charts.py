@@ -1,5 +1,6 @@
 """Charts: what they show, checked in their data; and that they can be drawn."""
 
+import math
 import re
 from typing import NamedTuple
 
@@ -9,7 +10,13 @@ import pytest
 from polygait.charts import COLOURS, save_chart
 from polygait.report.feet import FOOT_COLOURS
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
-from polygait.report.run.charts_population import Descriptor, contact_bars, contact_chart, population_map
+from polygait.report.run.charts_population import (
+    Descriptor,
+    contact_bars,
+    contact_chart,
+    member_means,
+    population_map,
+)
 from polygait.report.run.charts_training import bonus_curves, curve_rows, learning_curves
 from polygait.report.run.panels import inline, member_scale
 
@@ -45,6 +52,48 @@ LOG = [
 def values(spec, part):
     """The rows of a part of a chart, which Altair keeps by name at the top."""
     return spec["datasets"][part["data"]["name"]]
+
+
+def test_members_at_one_place_are_moved_apart_on_every_map():
+    rows = [{"member": member, "a": 0.5, "b": float(member == 2)} for member in (0, 1, 2) for _ in range(2)]
+    means = {row["member"]: row for row in member_means(rows, AXES)}
+    first, second, alone = (np.array(means[member]["shift"].get("a b", [0, 0])) for member in (0, 1, 2))
+    assert np.linalg.norm(first - second) > 28 and not alone.any()
+    assert set(means[0]["shift"]) == {"a a", "a b", "b a", "b b"}
+    assert (means[2]["a"], means[2]["b"]) == (0.5, 1.0)
+
+
+def test_moved_members_hang_on_a_line(tmp_path):
+    rows = [{"member": member, "a": 0.5, "b": 0.0} for member in (0, 1)]
+    svg = save_chart(population_map(rows, AXES), tmp_path / "map.svg").read_text()
+    marks = r'aria-roledescription="{}"[^>]* transform="translate\(([\d.]+),([\d.]+)\)"'
+    discs = {tuple(map(float, place)) for place in re.findall(marks.format("circle"), svg)}
+    numbers = {float(place[0]) for place in re.findall(marks.format("text mark"), svg)}
+    assert len(discs) == 3 and len(numbers) == 2  # two discs, and the episodes where both should be
+    lines = re.findall(r'aria-roledescription="rule mark"[^>]* x2="(-?[\d.]+)" y2="(-?[\d.]+)"', svg)
+    assert len(lines) == 2 and all(abs(float(x)) + abs(float(y)) > 10 for x, y in lines)
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "domain"),
+    [
+        ([0.0, 2.0], (0.0, math.inf), [0.0, 2.14]),
+        ([0.0, 0.0], (0.0, math.inf), [0.0, 1.0]),
+        ([0.2, 1.0], (0.0, 1.0), [0.144, 1.0]),
+        ([-1.0, 1.0], (-math.inf, math.inf), [-1.14, 1.14]),
+        ([5.0, math.nan], (0.0, math.inf), [4.5, 5.5]),
+    ],
+)
+def test_an_axis_shows_only_what_can_be(values, bounds, domain):
+    rows = [{"member": 0, "a": value} for value in values]
+    assert Descriptor("a", "strikes per second", bounds=bounds).domain(rows) == pytest.approx(domain)
+
+
+def test_no_foot_strikes_less_often_than_never(tmp_path):
+    rows = [{"member": member, "a": 0.1 * member, "b": 0.0} for member in (0, 1)]
+    strikes = Descriptor("b", "left foot: strikes per second", ".1f", (0.0, math.inf))
+    svg = save_chart(population_map(rows, [AXES[0], strikes]), tmp_path / "map.svg").read_text()
+    assert not re.findall(r">[−-]\d", svg)
 
 
 def test_bars_are_the_stretches_in_which_a_foot_stays_down():
@@ -126,7 +175,7 @@ def test_the_chosen_member_is_framed_and_the_selected_one_stands_out():
     [
         (
             "map",
-            lambda: population_map(EPISODES, *AXES, member=2),
+            lambda: population_map(EPISODES, AXES, member=2),
             ["right foot (share of time)", "speed (m/s)"],
         ),
         ("contacts", lambda: contact_chart(PATTERN, (0.5, 1.0)), ["time (s)", "right", "left"]),

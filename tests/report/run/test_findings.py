@@ -34,18 +34,23 @@ def test_only_suites_that_a_task_has_are_advised(run):
 
 
 def test_measured_conditions_and_who_is_chosen(run):
-    keep_evaluation(run, "damage", [row(0, "broken-foot", 10.0), row(1, "broken-foot", 30.0, episodes=3)])
-    keep_evaluation(run, "paper", [row(1, "broken-foot", 20.0), row(0, "foot-mass", 5.0, scale=0.5)])
+    keep_evaluation(run, "damage", [row(0, "broken-foot", 10.0), row(1, "broken-foot", 20.0)])
+    keep_evaluation(run, "paper", [row(0, "foot-mass", 5.0, scale=0.5)])
     findings = gather(run)
     assert {(cell["member"], cell["variation"]): cell["mean_return"] for cell in findings.cells} == {
         (0, "broken-foot"): 10.0,
-        (1, "broken-foot"): 20.0,  # with more episodes
+        (1, "broken-foot"): 20.0,
         (0, "foot-mass=0.5"): 5.0,
     }
-    assert findings.chosen("", "broken-foot") == 1 and findings.chosen("", "broken-leg") is None
+    measured = findings.choice("", "broken-foot")
+    assert measured is not None and measured.member == 1 and measured.adaptation is None
+    assert measured.source == "evaluation damage (5 episodes each, seed 0)"
+    assert findings.choice("", "broken-leg") is None
     assert "No sweep is measured" not in told(findings)
     keep_adaptation(run, "broken-foot", [[1.0], [2.0]], best=0)
-    assert gather(run).chosen("", "broken-foot") == 0
+    adapted = gather(run).choice("", "broken-foot")
+    assert adapted is not None and adapted.member == 0 and adapted.mean_return == 1.0
+    assert adapted.source == "adaptation exhaustive (1 episode each, seed 0)"
 
 
 def test_trials_stand_in_for_what_was_not_measured(run):
@@ -60,10 +65,12 @@ def test_trials_stand_in_for_what_was_not_measured(run):
 
 def test_another_simulator_is_kept_apart(run):
     keep_evaluation(run, "walker.damage", [row(0, "broken-foot", 1.0)])
-    keep_adaptation(run, "broken-foot", [[1.0]], best=3, on="walker")
+    keep_adaptation(run, "broken-foot", [[1.0], [2.0], [3.0], [4.0]], best=3, on="walker")
     findings = gather(run)
     assert [cell["where"] for cell in findings.cells] == ["walker"]
-    assert findings.chosen("walker", "broken-foot") == 3 and findings.chosen("", "broken-foot") is None
+    choice = findings.choice("walker", "broken-foot")
+    assert choice is not None and choice.member == 3 and findings.choice("", "broken-foot") is None
+    assert list(findings.choices()) == [("walker", "broken-foot", "broken-foot")]
 
 
 def test_damaged_files_are_named_and_the_rest_is_shown(run):

@@ -9,7 +9,9 @@ from tests.report.run.measured import keep_adaptation, keep_evaluation, row
 
 from polygait.errors import UserError
 from polygait.population.store import RunFolder
-from polygait.report.run.page import ReportConfig, write_report
+from polygait.report.run.findings import gather
+from polygait.report.run.gallery import Gallery
+from polygait.report.run.page import ReportConfig, run_page, write_report
 
 PLAIN = ReportConfig(pictures=False)
 
@@ -67,6 +69,23 @@ def test_a_page_without_anything_measured(run):
     assert_complete(text)
 
 
+def test_a_page_names_the_source_of_what_it_says(run):
+    keep_evaluation(run, "damage", [row(one, "nominal", 50.0 if one == 3 else 40.0) for one in range(5)])
+    keep_adaptation(run, "broken-foot", [[9.0] * 4] * 5, best=2, episodes=4, held_out=6)
+    keep_adaptation(run, "broken-foot", [[9.0]] * 5, best=4)
+    page = run / "page.html"
+    page.write_text(run_page(gather(run), Gallery()))
+    text = own_text(page)
+    measured = "evaluation damage (5 episodes each, seed 0)"
+    assert f"Returns here are those when nothing is wrong: {measured}." in text
+    assert "member 3, nothing wrong" in text and ">member 2<" in text and ">1.00 (6)<" in text
+    assert "another member is chosen than the one that does best when nothing is wrong (member 3)" in text
+    assert text.index("adaptation exhaustive (4 episodes each") < text.index(
+        "adaptation exhaustive (1 episode each"
+    )
+    assert "All 2 adaptations that are kept" in text and "the end of training" not in text
+
+
 @pytest.mark.slow
 def test_a_page_with_pictures_and_films(run, tmp_path):
     keep_damage(run)
@@ -96,7 +115,6 @@ def test_a_damaged_run_still_has_a_page(run):
     assert "no member&#x27;s file is whole" in text and "Restore the run from a copy" in text
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_charts_for_papers(run, tmp_path):
     keep_damage(run)

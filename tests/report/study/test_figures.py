@@ -52,10 +52,10 @@ def test_improvements_and_profiles(source):
     assert {row["y"] for row in rows if row["x"] == 0.0 and row["method"] == "Multi"} == {1.0}
 
 
-def test_contacts_have_a_point_per_episode_and_a_colour_per_policy():
+def test_contacts_have_a_point_per_episode_and_a_colour_per_member():
     rows = rows_of(figures_gait.contact_figure(made_up(), "walker"))
-    assert [(row["policy"], row["first"], row["second"]) for row in rows] == [
-        (1, 0.0, 0.05), (1, 0.0, 0.05), (2, 0.1, pytest.approx(0.15)), (2, 0.1, pytest.approx(0.15)),
+    assert [(row["member"], row["first"], row["second"]) for row in rows] == [
+        (0, 0.0, 0.05), (0, 0.0, 0.05), (1, 0.1, pytest.approx(0.15)), (1, 0.1, pytest.approx(0.15)),
     ]  # fmt: skip
     four = figures_gait.contact_figure(made_up(feet=("a", "b", "c", "d")), "walker")
     assert four is not None and len(four.vconcat) == 2  # two pairs of neighbours
@@ -64,10 +64,10 @@ def test_contacts_have_a_point_per_episode_and_a_colour_per_policy():
 
 def test_open_ended_figure_shows_returns_and_feet():
     rows = rows_of(figures_gait.open_ended_figure(made_up(), "walker"))
-    placed = [(row["policy"], row["total"]) for row in rows if "total" in row]
-    assert placed == [(1, 64e-6), (1, 128e-6), (2, 192e-6), (2, 256e-6)]
-    strips = [(row["policy"], row["foot"], row["start"], row["end"]) for row in rows if "foot" in row]
-    assert strips == [(1, "right foot", 0.5, 1.5), (1, "left foot", 0.0, 0.5), (2, "left foot", 0.0, 2.0)]
+    placed = [(row["member"], row["total"]) for row in rows if "total" in row]
+    assert placed == [(0, 64e-6), (0, 128e-6), (1, 192e-6), (1, 256e-6)]
+    strips = [(row["member"], row["foot"], row["start"], row["end"]) for row in rows if "foot" in row]
+    assert strips == [(0, "right foot", 0.5, 1.5), (0, "left foot", 0.0, 0.5), (1, "left foot", 0.0, 2.0)]
     assert figures_gait.open_ended_figure(made_up("multi"), "walker") is None
 
 

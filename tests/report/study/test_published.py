@@ -119,6 +119,7 @@ def test_diversity_and_its_asterisks(source):
 def test_selected_policies_with_the_true_maximum_marked(case, source):
     task, condition, *words = case
     table = selected_table([source], task)
+    assert list(table.columns[2:]) == [f"member {number}" for number in range(len(words))]
     row = next(row for row in table.rows if row[1].text == condition.replace("-", " "))
     for cell, printed in zip(row[2:], words, strict=True):
         assert_printed(float(cell.text), printed)

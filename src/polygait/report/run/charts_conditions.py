@@ -29,7 +29,7 @@ def condition_map(
 ) -> AnyChart:
     """Mean return of every member in every condition, the member chosen in each framed.
 
-    A cell has `condition`, `member`, `mean_return`, `falls` and `chosen`.
+    A cell has `condition`, `member`, `mean_return`, `falls`, `chosen` and `source`.
     """
     conditions = list(dict.fromkeys(cell["condition"] for cell in cells))
     members = sorted({cell["member"] for cell in cells})
@@ -57,6 +57,7 @@ def condition_map(
             alt.Tooltip("mean_return:Q", title="mean return", format=",.0f"),
             alt.Tooltip("falls:Q", title="episodes with a fall", format=".0%"),
             alt.Tooltip("chosen:N", title="chosen here"),
+            alt.Tooltip("source:N", title="measured by"),
         ],
     )
     frames = base.transform_filter("datum.chosen").mark_rect(fill=None, stroke=CHOSEN, strokeWidth=3)

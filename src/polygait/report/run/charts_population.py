@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import altair as alt
@@ -10,9 +11,16 @@ import numpy as np
 
 from polygait.charts import INK, PAPER
 from polygait.report.feet import foot_colours, stretches
-from polygait.report.run.panels import AnyChart, Width, inline, member_scale, selected
+from polygait.report.run.apart import moved_apart
+from polygait.report.run.panels import SELECTED, AnyChart, Width, inline, member_scale, selected
 
+AXES = "axes"
+"""The parameter that says which two descriptors a map shows."""
 _FOOT_HEIGHT = 34
+_HEIGHT = 340
+_ROOM = (320.0, 340.0)  # a map's pixels on most screens; on a wider one members are further apart
+_APART = 33.0  # pixels between the middles of two members, of which one may stand out
+_MARGIN = 0.07  # of an axis, beyond the first and the last episode
 SHOWN_SECONDS = 6.0
 """Of a contact pattern beside pictures."""
 
@@ -24,6 +32,16 @@ class Descriptor(NamedTuple):
     title: str
     """With its unit, as an axis says it."""
     format: str = ",.2f"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the number can be at all: no axis goes beyond."""
+
+    def domain(self, episodes: Sequence[Mapping[str, Any]]) -> list[float]:
+        """From where to where an axis goes that shows all episodes."""
+        told = np.array([row.get(self.key, math.nan) for row in episodes], dtype=np.float64)
+        told = told[np.isfinite(told)]
+        low, high = (float(told.min()), float(told.max())) if len(told) else (0.0, 0.0)
+        margin = _MARGIN * (high - low) or 0.1 * abs(high) or 1.0
+        return [max(low - margin, self.bounds[0]), min(high + margin, self.bounds[1])]
 
 
 @runtime_checkable
@@ -48,41 +66,92 @@ class Pattern(Protocol):
 
 def population_map(
     episodes: Sequence[Mapping[str, Any]],
-    x: Descriptor,
-    y: Descriptor,
+    offered: Sequence[Descriptor],
     member: int | None = None,
     width: Width = 420,
 ) -> AnyChart:
     """Every member at the mean of its episodes, numbered; the episodes themselves are small dots.
 
-    A row of `episodes` has `member` and a number for each descriptor.
+    A row of `episodes` has `member` and a number for each descriptor. The first two descriptors are the axes;
+    a page may show any others. Members that would hide each other are moved aside, on a line to their place.
     """
-    chart = alt.Chart(inline(episodes), width=width, height=340)
-    axes = {"x": _axis(alt.X, x), "y": _axis(alt.Y, y)}
-    dots = chart.mark_circle(size=26, opacity=0.45).encode(
-        **axes, color=alt.Color("member:O", scale=member_scale(episodes), legend=None)
+    x, y, *_ = offered
+    axes = {"x": _axis(alt.X, x, episodes), "y": _axis(alt.Y, y, episodes)}
+    colours = member_scale(episodes)
+    size: dict[str, Any] = {"width": width, "height": _HEIGHT}
+    dots = (
+        alt.Chart(inline(episodes), **size)
+        .mark_circle(size=26, opacity=0.45)
+        .encode(**axes, color=alt.Color("member:O", scale=colours, legend=None))
     )
-    averaged = [
-        alt.AggregatedFieldDef(op="mean", field=one.key, **{"as": one.key}) for one in dict.fromkeys((x, y))
-    ]
-    means = chart.transform_aggregate(averaged, groupby=["member"]).encode(
-        **axes,
+    means = alt.Chart(inline(member_means(episodes, offered)), **size).encode(**axes)
+    across, down = (alt.ExprRef(f"(datum.shift[{AXES}] || [0, 0])[{place}]") for place in (0, 1))
+    lines = means.mark_rule(x2Offset=across, y2Offset=down, strokeWidth=1.5).encode(
+        x2=f"{x.key}:Q", y2=f"{y.key}:Q", color=alt.Color("member:O", scale=colours, legend=None)
+    )
+    told = means.encode(
         tooltip=[
             alt.Tooltip("member:O", title="member"),
             alt.Tooltip(f"{x.key}:Q", title=x.title, format=x.format),
             alt.Tooltip(f"{y.key}:Q", title=y.title, format=y.format),
-        ],
+        ]
     )
-    chosen = "datum.member == selected"
-    discs = means.mark_circle(fill=PAPER, opacity=1, cursor="pointer").encode(
-        stroke=alt.Stroke("member:O", scale=member_scale(episodes), legend=None),
+    chosen = f"datum.member == {SELECTED}"
+    moved: dict[str, Any] = {"xOffset": across, "yOffset": down, "cursor": "pointer"}
+    discs = told.mark_circle(fill=PAPER, opacity=1, **moved).encode(
+        stroke=alt.Stroke("member:O", scale=colours, legend=None),
         strokeWidth=alt.condition(chosen, alt.value(5.5), alt.value(2.2)),
         size=alt.condition(chosen, alt.value(900), alt.value(520)),
     )
-    numbers = means.mark_text(fontSize=12, fontWeight=600, color=INK, cursor="pointer").encode(
-        text="member:O"
+    numbers = told.mark_text(fontSize=12, fontWeight=600, color=INK, **moved).encode(text="member:O")
+    shown = alt.param(name=AXES, value=_pair(x, y))
+    return (
+        alt.layer(dots, lines, discs, numbers)
+        .add_params(selected(member), shown)
+        .properties(description=_spoken(x, y))
     )
-    return (dots + discs + numbers).add_params(selected(member)).properties(description=_spoken(x, y))
+
+
+def member_means(
+    episodes: Sequence[Mapping[str, Any]], offered: Sequence[Descriptor]
+) -> list[dict[str, Any]]:
+    """A row per member: its mean of every descriptor, and by how many pixels it is moved on which map."""
+    rows: dict[int, list[Mapping[str, Any]]] = {}
+    for row in episodes:
+        rows.setdefault(row["member"], []).append(row)
+    values = np.array(
+        [[_mean(row.get(one.key, math.nan) for row in mine) for one in offered] for mine in rows.values()]
+    )
+    low, high = np.array([one.domain(episodes) for one in offered]).T
+    shares = (values - low) / (high - low)  # of each axis, from its lower end
+    shifts: dict[int, dict[str, list[int]]] = {member: {} for member in rows}
+    for across, x in enumerate(offered):
+        for upwards, y in enumerate(offered):
+            places = np.stack([shares[:, across] * _ROOM[0], (1 - shares[:, upwards]) * _ROOM[1]], axis=1)
+            seen = np.isfinite(places).all(axis=1)
+            moved = np.zeros_like(places)
+            moved[seen] = moved_apart(places[seen], _APART, _ROOM) - places[seen]
+            for member, (right, down) in zip(rows, moved.round().astype(int).tolist(), strict=True):
+                if right or down:
+                    shifts[member][_pair(x, y)] = [right, down]
+    return [
+        {
+            "member": member,
+            **dict(zip([one.key for one in offered], mine, strict=True)),
+            "shift": shifts[member],
+        }
+        for member, mine in zip(rows, values.tolist(), strict=True)
+    ]
+
+
+def _mean(values: Iterable[float]) -> float:
+    told = [one for one in values if math.isfinite(one)]
+    return sum(told) / len(told) if told else math.nan
+
+
+def _pair(x: Descriptor, y: Descriptor) -> str:
+    """What a map with these axes is called in the shifts of members."""
+    return f"{x.key} {y.key}"
 
 
 def contact_chart(
@@ -157,11 +226,11 @@ def contact_bars(pattern: Pattern) -> list[dict[str, Any]]:
     return bars
 
 
-def _axis(channel: Any, descriptor: Descriptor) -> Any:
+def _axis(channel: Any, descriptor: Descriptor, episodes: Sequence[Mapping[str, Any]]) -> Any:
     return channel(
         f"{descriptor.key}:Q",
         title=descriptor.title,
-        scale=alt.Scale(zero=False, padding=24),
+        scale=alt.Scale(domain=descriptor.domain(episodes), nice=False, zero=False),
         axis=alt.Axis(format=descriptor.format, tickCount=6),
     )
 

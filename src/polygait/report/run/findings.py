@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
+from polygait.adaptation import Adaptation
 from polygait.errors import UserError
-from polygait.evaluation import SCHEMA
-from polygait.population.files import read_bounded
 from polygait.population.manifest import MemberEntry
 from polygait.population.population import Population
 from polygait.population.store import RunFolder
-from polygait.population.strict_json import from_plain, parse
 from polygait.report.run.charts_training import curve_rows
+from polygait.report.run.evidence import (
+    Choice,
+    Nominal,
+    adaptation_source,
+    kept_adaptations,
+    measured_cells,
+    nominal_scores,
+    trial_cells,
+)
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
 from polygait.suites import Condition, offered_suites
-from polygait.tasks.registry import make_task, task_names
+from polygait.tasks.registry import make_task
 
 CURVES = ("return", "bonus_ratio", "bonus_mean")
-_LARGEST_FILE = 2**30
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,11 @@ class Findings:
     log: Sequence[dict[str, Any]]
     """Learning curves: one row per member and stretch of steps."""
     cells: Sequence[dict[str, Any]]
-    """Measured returns: one row per member and condition."""
-    adaptations: Sequence[dict[str, Any]]
+    """Measured returns: one row per member and condition, with its source."""
+    adaptations: Sequence[Adaptation]
+    """The strongest of each world first."""
+    nominal: Nominal
+    """Every member's return when nothing is wrong."""
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -54,15 +58,28 @@ class Findings:
     @property
     def best(self) -> int:
         """The member that does best when nothing is wrong."""
-        return max(self.entries, key=lambda one: one.summary["nominal_return"]).index
+        return self.nominal.best
 
-    def chosen(self, where: str, variation: str) -> int | None:
-        """The member for a world: the one adaptation chose, otherwise the best that was measured."""
+    def choice(self, where: str, variation: str) -> Choice | None:
+        """The member for a world: that of the strongest adaptation, otherwise the best measured."""
         for one in self.adaptations:
-            if (one["config"].get("on") or "", one["variation"]) == (where, variation):
-                return int(one["best"])
+            if (one.config.on or "", one.variation) == (where, variation):
+                return Choice(one.best, adaptation_source(one), one.selection_return, one)
         here = [cell for cell in self.cells if (cell["where"], cell["variation"]) == (where, variation)]
-        return max(here, key=lambda cell: cell["mean_return"])["member"] if here else None
+        if not here:
+            return None
+        best = max(here, key=lambda cell: cell["mean_return"])
+        return Choice(best["member"], best["source"], best["mean_return"])
+
+    def choices(self) -> dict[tuple[str, str, str], Choice]:
+        """The choice for every world that is no sweep, by (where, variation, condition)."""
+        worlds = dict.fromkeys(
+            (cell["where"], cell["variation"], cell["condition"])
+            for cell in self.cells
+            if cell["scale"] is None
+        )
+        found = {world: self.choice(*world[:2]) for world in worlds}
+        return {world: choice for world, choice in found.items() if choice is not None}
 
 
 def gather(path: str | os.PathLike[str]) -> Findings:
@@ -74,8 +91,9 @@ def gather(path: str | os.PathLike[str]) -> Findings:
     gaps: list[Gap] = []
     config = RunConfig.from_json(run.manifest["config"])
     population = _whole_members(run, gaps)
-    adaptations = list(_adaptations(run.path, gaps))
-    cells = _with_trials(_cells(run.path, gaps), adaptations)
+    weights = _weights(population)
+    adaptations = kept_adaptations(run.path, weights, gaps)
+    cells = _with_trials(measured_cells(run.path, weights, gaps), adaptations)
     if not run.complete:
         gaps.append(Gap("Training is not finished", "more members are to come", f"polygait resume {path}"))
     gaps += _unmeasured(str(path), cells, _offered(config))
@@ -87,7 +105,8 @@ def gather(path: str | os.PathLike[str]) -> Findings:
                 f"polygait adapt {path} --variation NAME",
             )
         )
-    return Findings(run, config, entries, population, _log(run, gaps), cells, adaptations, gaps)
+    nominal = nominal_scores(entries, cells, set(weights))
+    return Findings(run, config, entries, population, _log(run, gaps), cells, adaptations, nominal, gaps)
 
 
 def _offered(config: RunConfig) -> dict[str, list[Condition]]:
@@ -127,6 +146,13 @@ def _whole_members(run: RunFolder, gaps: list[Gap]) -> Population | None:
     return Population(RunFolder(run.path, manifest | {"members": whole})) if whole else None
 
 
+def _weights(population: Population | None) -> dict[int, str]:
+    """The identity of every member that is whole, by its index in the run."""
+    if population is None:
+        return {}
+    return {one.index: population.weights(place) for place, one in enumerate(population.members)}
+
+
 def _log(run: RunFolder, gaps: list[Gap]) -> list[dict[str, Any]]:
     try:
         rows = curve_rows(run.metrics(), CURVES)
@@ -144,78 +170,11 @@ def _log(run: RunFolder, gaps: list[Gap]) -> list[dict[str, Any]]:
     return rows
 
 
-def _cells(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
-    """The measured returns of all suites; of a condition measured twice, the one with more episodes."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for file in _files(run / "evaluations", ".parquet"):
-        where, suite = _where(file.stem)
-        try:
-            frame = pl.read_parquet(io.BytesIO(read_bounded(file, _LARGEST_FILE)))
-            if dict(frame.schema) != dict(pl.Schema(SCHEMA)):
-                raise UserError("its columns are not those of an evaluation")
-        except (UserError, OSError, pl.exceptions.PolarsError) as error:
-            told = str(error).splitlines()[0]
-            again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
-            gaps.append(Gap(f"{file.name} cannot be read", told, again))
-            continue
-        for row in frame.drop("returns").to_dicts():
-            key = (where, row["variation"], row["member"])
-            if key not in found or row["episodes"] > found[key]["episodes"]:
-                found[key] = row | {"where": where}
-    return list(found.values())
-
-
-def _with_trials(cells: list[dict[str, Any]], adaptations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Trials of an adaptation stand in for a condition that was not measured."""
+def _with_trials(cells: list[dict[str, Any]], adaptations: Sequence[Adaptation]) -> list[dict[str, Any]]:
+    """Trials of the strongest adaptation stand in for a condition that was not measured."""
     known = {(cell["where"], cell["variation"]) for cell in cells}
     for one in adaptations:
-        where = one["config"].get("on") or ""
-        if (where, one["variation"]) in known:
-            continue
-        for member, trials in enumerate(one["returns"]):
-            tried = [trial for trial in trials if trial is not None]
-            if tried:
-                cells.append(
-                    {
-                        "member": member,
-                        "condition": one["variation"],
-                        "scale": None,
-                        "variation": one["variation"],
-                        "mean_return": float(np.mean(tried)),
-                        "std_return": float(np.std(tried)),
-                        "falls": one["falls"][member] / len(tried),
-                        "diverged": one["diverged"][member],
-                        "episodes": len(tried),
-                        "where": where,
-                    }
-                )
+        if (world := (one.config.on or "", one.variation)) not in known:
+            known.add(world)
+            cells += trial_cells(one)
     return cells
-
-
-_NEEDED = {"variation": str, "best": int, "config": dict, "returns": list, "falls": list, "diverged": list}
-
-
-def _adaptations(run: Path, gaps: list[Gap]) -> Iterator[dict[str, Any]]:
-    for file in _files(run / "adaptations", ".json"):
-        try:
-            one = from_plain(parse(read_bounded(file, _LARGEST_FILE)))
-            if not isinstance(one, dict) or not all(
-                isinstance(one.get(name), kind) for name, kind in _NEEDED.items()
-            ):
-                raise ValueError("it is not an adaptation's answer")
-            yield one
-        except (UserError, OSError, ValueError) as error:
-            told = str(error).splitlines()[0]
-            gaps.append(Gap(f"{file.name} cannot be read", told, f"polygait adapt {run} --variation NAME"))
-
-
-def _files(folder: Path, suffix: str) -> list[Path]:
-    return sorted(one for one in folder.glob(f"*{suffix}") if not one.name.startswith("."))
-
-
-def _where(stem: str) -> tuple[str, str]:
-    """The other task in which a suite was measured, if any, and the suite."""
-    for task in task_names():
-        if stem.startswith(f"{task}."):
-            return task, stem.removeprefix(f"{task}.")
-    return "", stem

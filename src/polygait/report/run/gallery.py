@@ -5,7 +5,7 @@ Members are called by their index in the run; a population without damaged membe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from polygait.report.pictures.video import (
     strip_moments,
     strip_window,
 )
+from polygait.report.run.evidence import Choice
 from polygait.report.run.findings import Findings
 from polygait.report.web.parts import Gap
 from polygait.tasks.mujoco import MujocoTask
@@ -58,10 +59,13 @@ class Story(NamedTuple):
 
     condition: str
     variation: str
+    choice: Choice
     chosen: Recording
     usual: Recording
-    chosen_return: float
-    usual_return: float
+    measured: Mapping[int, float]
+    """Mean returns of members in this world."""
+    source: str
+    """Of these returns."""
 
 
 @dataclass
@@ -91,29 +95,21 @@ def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> 
     told = _stories(findings, task) if isinstance(task, MujocoTask) else []
     indices = [member.index for member in population.members]
     nominal = [Job(index, None, seed) for index in indices for seed in range(EPISODES)]
-    damaged = [Job(member, variation, 0) for _, variation, *members in told for member in members]
+    usual = findings.best
+    damaged = [
+        Job(member, variation, 0) for _, variation, choice in told for member in (choice.member, usual)
+    ]
     jobs = list(dict.fromkeys([*nominal, *damaged]))
     recordings = dict(zip(jobs, _record(population, jobs), strict=True))
     gallery.episodes = {
         index: [recordings[job] for job in nominal if job.member == index] for index in indices
     }
-    for condition, variation, chosen, usual in told:
-        one, other = (recordings[Job(member, variation, 0)] for member in (chosen, usual))
-        returns = {
-            cell["member"]: cell["mean_return"]
-            for cell in findings.cells
-            if (cell["where"], cell["variation"]) == ("", variation)
-        }
-        gallery.stories.append(
-            Story(
-                condition,
-                variation,
-                one,
-                other,
-                returns.get(chosen, one.total_reward),
-                returns.get(usual, other.total_reward),
-            )
-        )
+    for condition, variation, choice in told:
+        one, other = (recordings[Job(member, variation, 0)] for member in (choice.member, usual))
+        here = [cell for cell in findings.cells if (cell["where"], cell["variation"]) == ("", variation)]
+        measured = {cell["member"]: cell["mean_return"] for cell in here}
+        story = Story(condition, variation, choice, one, other, measured, here[0]["source"])
+        gallery.stories.append(story)
     if not isinstance(task, MujocoTask):
         refusal, twin = not_drawable(task), drawable_twin(task.name)
         drawn = f"polygait render {findings.path} --on {twin} --out gait.mp4" if twin else refusal.remedy
@@ -138,22 +134,17 @@ def _record(population: Population, jobs: Sequence[Job]) -> list[Recording]:
     return [replace(one, job=job) for one, job in zip(found, jobs, strict=True)]
 
 
-def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, int, int]]:
-    """Condition, variation, chosen member and usual member of every damage that can be seen."""
+def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choice]]:
+    """Condition, variation and choice of every damage that can be seen."""
     stories = []
     whole = {member.index for member in findings.population.members} if findings.population else set()
-    for condition, variation in dict.fromkeys(
-        (cell["condition"], cell["variation"])
-        for cell in findings.cells
-        if cell["scale"] is None and not cell["where"]
-    ):
-        chosen, usual = findings.chosen("", variation), findings.best
+    for (where, variation, condition), choice in findings.choices().items():
         try:
             seen = changed_geoms(task, parse_variation(variation, task.conditions), 10**9)
         except UserError:
             continue
-        if seen and chosen is not None and {chosen, usual} <= whole:
-            stories.append((condition, variation, chosen, usual))
+        if seen and not where and {choice.member, findings.best} <= whole:
+            stories.append((condition, variation, choice))
     return stories[:MOST_STORIES]
 
 

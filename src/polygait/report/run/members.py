@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +15,9 @@ from polygait.report.pictures.recording import Recording
 from polygait.report.pictures.video import STRIP_SECONDS, strip_window
 from polygait.report.run.charts_population import Descriptor, contact_chart, population_map
 from polygait.report.run.descriptors import describe
+from polygait.report.run.evidence import UNKNOWN
 from polygait.report.run.findings import Findings
-from polygait.report.run.gallery import Gallery
+from polygait.report.run.gallery import EPISODES, Gallery
 from polygait.report.web.frame import Charts
 from polygait.report.web.html import Html, command, joined, tag
 
@@ -29,11 +31,11 @@ def members_section(findings: Findings, gallery: Gallery, charts: Charts) -> Htm
         aria_label="members",
         class_="tabs",
     )
+    told = tag("p", f"Return when nothing is wrong: {findings.nominal.source}.", class_="caption")
     panels = [_panel(entry, findings, gallery, charts) for entry in findings.entries]
     side = _map(findings, gallery, charts)
-    return joined(
-        [tabs, tag("div", side, tag("div", *panels, class_="panels"), class_="split" if side else "whole")]
-    )
+    detail = tag("div", *panels, class_="panels")
+    return joined([tabs, told, tag("div", side, detail, class_="split" if side else "whole")])
 
 
 def picture_rows(images: Sequence[bytes], alt: str) -> Html:
@@ -52,18 +54,19 @@ def described_axes(findings: Findings, gallery: Gallery) -> tuple[list[Descripto
     """The descriptors of this run, best axes first, and their values."""
     if findings.population is None:
         return [], []
-    return describe(gallery.episodes, findings.entries, findings.population.layout)
+    return describe(gallery.episodes, findings.entries, findings.nominal, findings.population.layout)
 
 
 def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
     offered, rows = described_axes(findings, gallery)
     if len(offered) < 2:
         return None
-    chart = population_map(rows, offered[0], offered[1], findings.best, "container")
+    chart = population_map(rows, offered, findings.best, "container")
     caption = (
-        "Every member at the mean of its episodes (small dots). Choose one here, or with the buttons above."
+        f"Every member at the mean of {EPISODES} episodes run for this page (small dots), moved aside on a "
+        "line where it would hide another. Choose one here, or with the buttons above."
     )
-    choices = [_axis_choice(axis, offered, place) for place, axis in enumerate(("x", "y"))]
+    choices = [_axis_choice(axis, offered, place, rows) for place, axis in enumerate(("x", "y"))]
     return tag(
         "div",
         charts.add("map", chart, caption, role="map"),
@@ -72,9 +75,18 @@ def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
     )
 
 
-def _axis_choice(axis: str, offered: Sequence[Descriptor], place: int) -> Html:
+def _axis_choice(
+    axis: str, offered: Sequence[Descriptor], place: int, rows: Sequence[dict[str, Any]]
+) -> Html:
     options = [
-        tag("option", one.title, value=one.key, data_format=one.format, selected=index == place)
+        tag(
+            "option",
+            one.title,
+            value=one.key,
+            data_format=one.format,
+            data_domain=json.dumps(one.domain(rows)),
+            selected=index == place,
+        )
         for index, one in enumerate(offered)
     ]
     label = "across" if axis == "x" else "upwards"
@@ -87,16 +99,17 @@ def _axis_choice(axis: str, offered: Sequence[Descriptor], place: int) -> Html:
 
 def _tab(entry: MemberEntry, findings: Findings) -> Html:
     chosen = entry.index == findings.best
+    score = findings.nominal.scores.get(entry.index, UNKNOWN)
     return tag(
         "button",
         tag("b", str(entry.index)),
-        tag("span", number(entry.summary.get("nominal_return"))),
+        tag("span", number(score.mean)),
         type="button",
         role="tab",
         id=f"tab-{entry.index}",
         aria_controls=f"member-{entry.index}",
         aria_selected="true" if chosen else "false",
-        aria_label=f"member {entry.index}, return {number(entry.summary.get('nominal_return'))}",
+        aria_label=f"member {entry.index}, return {number(score.mean)}",
         tabindex=0 if chosen else -1,
         data_member=entry.index,
     )
@@ -170,12 +183,10 @@ def _contacts(member: int, recordings: Sequence[Recording], charts: Charts) -> H
 
 def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recording]) -> Html:
     summary = entry.summary
+    score = findings.nominal.scores.get(entry.index, UNKNOWN)
     facts = [
-        (
-            "return, mean actions",
-            f"{number(summary.get('nominal_return'))} ± {number(summary.get('nominal_std'))}",
-        ),
-        ("falls", share(summary.get("nominal_falls"))),
+        ("return, mean actions", f"{number(score.mean)} ± {number(score.std)}"),
+        ("falls", share(score.falls)),
         ("return in training", number(summary.get("training_return"))),
         ("novelty", _novelty(summary.get("novelty"))),
         ("steps", f"{entry.steps:,}"),
@@ -194,17 +205,13 @@ def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recordin
 
 def _worlds(member: int, findings: Findings) -> list[str]:
     """For which conditions a member was chosen."""
-    known = dict.fromkeys(
-        (cell["where"], cell["variation"], cell["condition"])
-        for cell in findings.cells
-        if cell["scale"] is None
-    )
+    choices = findings.choices()
     mine = [
         f"{condition}{f' on {where}' if where else ''}"
-        for where, variation, condition in known
-        if findings.chosen(where, variation) == member
+        for (where, _, condition), choice in choices.items()
+        if choice.member == member
     ]
-    if not known:
+    if not choices:
         return []
     return (
         ["Chosen for: ", tag("b", ", ".join(mine))]

@@ -12,17 +12,15 @@ from polygait.report.names import method_title
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
 from polygait.report.run.charts_population import contact_chart, population_map
 from polygait.report.run.charts_training import bonus_curves, learning_curves
+from polygait.report.run.conditions import conditions_section, heat_cells, sweep_rows
 from polygait.report.run.findings import Findings, gather
 from polygait.report.run.gallery import Gallery, Wishes, open_gallery
 from polygait.report.run.members import described_axes, members_section
 from polygait.report.run.sections import (
-    conditions_section,
     damage_section,
-    heat_cells,
     making_section,
     robot_section,
     summary_section,
-    sweep_rows,
     training_section,
 )
 from polygait.report.web.frame import Charts, Section, page
@@ -80,7 +78,7 @@ def save_figures(findings: Findings, gallery: Gallery, folder: Path) -> list[Pat
     drawn = {}
     offered, rows = described_axes(findings, gallery)
     if len(offered) > 1:
-        drawn["population-map"] = population_map(rows, offered[0], offered[1])
+        drawn["population-map"] = population_map(rows, offered)
     for member, recordings in gallery.episodes.items():
         if recordings[0].feet:
             drawn[f"contacts-member-{member}"] = contact_chart(recordings[0])

@@ -1,14 +1,15 @@
-"""The sections of a run's page, but for its members."""
+"""The sections of a run's page, but for its members and the conditions in which they were measured."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
+from polygait.report.names import counted
 from polygait.report.pictures.recording import Recording
-from polygait.report.run.charts_conditions import condition_map, sweep_chart
 from polygait.report.run.charts_training import bonus_curves, learning_curves
+from polygait.report.run.evidence import Choice
 from polygait.report.run.findings import Findings
 from polygait.report.run.gallery import Gallery, Story
 from polygait.report.run.members import number, picture_rows
@@ -21,39 +22,37 @@ from polygait.tasks.state import StateLayout
 
 def summary_section(findings: Findings, gallery: Gallery) -> Html:
     """What was found, in four numbers and a sentence, and what is missing."""
-    returns = [one.summary["nominal_return"] for one in findings.entries]
-    best, worst = max(returns), min(returns)
-    chosen = _choices(findings)
+    scores = findings.nominal.scores
+    returns = [one.mean for one in scores.values()]
+    choices = findings.choices()
     numbers = [
-        ("members", str(len(returns)), f"{findings.config.steps:,} steps each"),
-        ("best return", number(best), f"member {findings.best}, nothing wrong"),
-        ("median return", number(median(returns)), f"worst {number(worst)}"),
+        ("members", str(len(findings.entries)), f"{findings.config.steps:,} steps each"),
+        ("best return", number(scores[findings.best].mean), f"member {findings.best}, nothing wrong"),
+        ("median return", number(median(returns)), f"worst {number(min(returns))}"),
     ]
-    if chosen:
-        numbers.append(
-            ("members in use", str(len(set(chosen.values()))), f"chosen over {len(chosen)} worlds")
-        )
-    return joined([tiles(numbers), _told(findings, chosen), gap_list([*findings.gaps, *gallery.gaps])])
-
-
-def _choices(findings: Findings) -> dict[tuple[str, str], int]:
-    """The chosen member of every measured world that is no sweep."""
-    worlds = dict.fromkeys(
-        (cell["where"], cell["variation"]) for cell in findings.cells if cell["scale"] is None
+    if choices:
+        used = len({choice.member for choice in choices.values()})
+        numbers.append(("members in use", str(used), f"chosen over {counted(len(choices), 'world')}"))
+    told = f"Returns here are those when nothing is wrong: {findings.nominal.source}."
+    return joined(
+        [
+            tiles(numbers),
+            _told(findings, choices),
+            tag("p", told, class_="caption"),
+            gap_list([*findings.gaps, *gallery.gaps]),
+        ]
     )
-    found = {world: findings.chosen(*world) for world in worlds}
-    return {world: member for world, member in found.items() if member is not None}
 
 
-def _told(findings: Findings, chosen: dict[tuple[str, str], int]) -> Html | None:
-    changed = {world: member for world, member in chosen.items() if world[1] != "nominal"}
+def _told(findings: Findings, choices: Mapping[tuple[str, str, str], Choice]) -> Html | None:
+    changed = [choice.member for (_, variation, _), choice in choices.items() if variation != "nominal"]
     if not changed:
         return None
-    others = sum(member != findings.best for member in changed.values())
+    others = sum(member != findings.best for member in changed)
     return tag(
         "p",
-        f"In {others} of {len(changed)} changed worlds another member is chosen than the one that does best "
-        f"when nothing is wrong (member {findings.best}).",
+        f"In {others} of {counted(len(changed), 'changed world')} another member is chosen than the one that "
+        f"does best when nothing is wrong (member {findings.best}).",
         class_="lead",
     )
 
@@ -64,7 +63,7 @@ def damage_section(findings: Findings, gallery: Gallery) -> Html | None:
         return None
     intro = (
         "What is changed is red. Each time, first the member chosen for this world, then the one that does "
-        "best when nothing is wrong."
+        f"best when nothing is wrong ({findings.nominal.source})."
     )
     return joined([tag("p", intro), *(_story(one, gallery) for one in gallery.stories)])
 
@@ -72,98 +71,35 @@ def damage_section(findings: Findings, gallery: Gallery) -> Html | None:
 def _story(story: Story, gallery: Gallery) -> Html:
     usual = "best when nothing is wrong"
     if story.chosen.job == story.usual.job:
-        sides = [_side(story.chosen, story.chosen_return, f"chosen, and {usual}", gallery)]
+        sides = [_side(story, story.chosen, f"chosen, and {usual}", gallery)]
     else:
         sides = [
-            _side(story.chosen, story.chosen_return, "chosen", gallery),
-            _side(story.usual, story.usual_return, usual, gallery),
+            _side(story, story.chosen, "chosen", gallery),
+            _side(story, story.usual, usual, gallery),
         ]
     named = None if story.condition == story.variation else tag("code", story.variation)
     shown = tag("div", *sides, class_="sides")
-    return tag("article", tag("h3", story.condition, " ", named), shown, class_="story")
+    told = f"Chosen by {story.choice.source}"
+    if story.source.removeprefix("trials of ") != story.choice.source:
+        told += f"; returns from {story.source}"
+    caption = tag("p", f"{told}.", class_="caption")
+    return tag("article", tag("h3", story.condition, " ", named), shown, caption, class_="story")
 
 
-def _side(recording: Recording, mean_return: float, word: str, gallery: Gallery) -> Html:
+def _side(story: Story, recording: Recording, word: str, gallery: Gallery) -> Html:
     member, seconds = recording.job.member, recording.seconds
     ended = f"{'falls after' if recording.fell else 'stays up for'} {seconds:.1f} s"
     images = gallery.strips.get(recording.job, [])
-    said = [f" ({word}): mean return ", tag("b", number(mean_return)), f"; here it {ended}."]
+    known = story.measured.get(member)
+    said: list[str] = [f" ({word}): "]
+    if known is not None:
+        said += ["mean return ", tag("b", number(known)), "; "]
+    said.append(f"in the episode shown it {ended} and earns {number(recording.total_reward)}.")
     return tag(
         "div",
         picture_rows(images, f"member {member} in {recording.job.variation}") if images else None,
         tag("p", tag("b", f"Member {member}"), *said),
     )
-
-
-def conditions_section(findings: Findings, charts: Charts) -> Html | None:
-    """All conditions at a glance, as a map and as a table, and sweeps as curves."""
-    if not findings.cells:
-        return None
-    cells = heat_cells(findings)
-    caption = "Mean return. Framed: the member that adaptation chose; where none was made, the best measured."
-    drawn = charts.add("conditions", condition_map(cells, findings.best, "container"), caption, role="choose")
-    members = sorted({cell["member"] for cell in cells})
-    conditions = dict.fromkeys(cell["condition"] for cell in cells)
-    known = {(cell["condition"], cell["member"]): cell["mean_return"] for cell in cells}
-    rows = [[one, *(number(known.get((one, member))) for member in members)] for one in conditions]
-    numbers = table(["condition", *(f"member {member}" for member in members)], rows, "Mean returns")
-    sweeps = [
-        charts.add(f"sweep-{place}", sweep_chart(rows, condition, findings.best, "container"), role="choose")
-        for place, (condition, rows) in enumerate(sweep_rows(findings).items())
-    ]
-    return joined(
-        [
-            drawn,
-            tag("details", tag("summary", "The same numbers as a table"), numbers),
-            tag("h3", "Dynamics sweeps") if sweeps else None,
-            tag("div", *sweeps, class_="grid") if sweeps else None,
-        ]
-    )
-
-
-def heat_cells(findings: Findings) -> list[dict[str, Any]]:
-    """A cell per condition and member; a sweep is one condition, with the mean over its scales."""
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for cell in findings.cells:
-        groups.setdefault((_label(cell), cell["member"]), []).append(cell)
-    means = {key: sum(cell["mean_return"] for cell in group) / len(group) for key, group in groups.items()}
-    best = {
-        label: max((key for key in means if key[0] == label), key=lambda key: means[key])[1]
-        for label, _ in groups
-    }
-    return [
-        {
-            "condition": label,
-            "member": member,
-            "mean_return": means[label, member],
-            "falls": sum(cell["falls"] for cell in group) / len(group),
-            "chosen": member
-            == (
-                best[label]
-                if group[0]["scale"] is not None
-                else findings.chosen(group[0]["where"], group[0]["variation"])
-            ),
-        }
-        for (label, member), group in groups.items()
-    ]
-
-
-def sweep_rows(findings: Findings) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every sweep, by its name."""
-    sweeps: dict[str, list[dict[str, Any]]] = {}
-    for cell in findings.cells:
-        if cell["scale"] is not None:
-            row = {"member": cell["member"], "scale": cell["scale"], "mean_return": cell["mean_return"]}
-            sweeps.setdefault(_place(cell), []).append(row)
-    return sweeps
-
-
-def _label(cell: dict[str, Any]) -> str:
-    return f"{_place(cell)} (sweep)" if cell["scale"] is not None else _place(cell)
-
-
-def _place(cell: dict[str, Any]) -> str:
-    return f"{cell['condition']} on {cell['where']}" if cell["where"] else cell["condition"]
 
 
 def training_section(findings: Findings, charts: Charts) -> Html | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polygait.report.names import counted
 from polygait.report.study.sources import Source, no_diversity, published, tasks_of
 from polygait.study.results import Results
 
@@ -17,11 +18,8 @@ def study_sources(results: Results) -> list[Source]:
     """Ours, ours on fresh episodes, and what was published for the same tasks."""
     tasks = results.returns["task"].unique().to_list()
     sizes = [results.returns[name].n_unique() for name in ("seed", "member")]
-    counted = [
-        f"{size} {word}{'s' if size > 1 else ''}"
-        for size, word in zip(sizes, ("seed", "member"), strict=True)
-    ]
-    sources = [Source(f"ours, {', '.join(counted)}", results.returns, results.diversity)]
+    told = [counted(size, word) for size, word in zip(sizes, ("seed", "member"), strict=True)]
+    sources = [Source(f"ours, {', '.join(told)}", results.returns, results.diversity)]
     if not results.held_out.is_empty():
         sources.append(Source("ours, fresh episodes", results.held_out, no_diversity(), chosen_only=True))
     theirs = published()

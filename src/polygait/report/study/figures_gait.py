@@ -21,7 +21,7 @@ _MOST_STRIPS = 5
 
 
 def contact_figure(results: Results, task: str) -> alt.VConcatChart | None:
-    """The shares of time in which two feet touch the ground: a point per episode, a colour per policy.
+    """The shares of time in which two feet touch the ground: a point per episode, a colour per member.
 
     Walker's two feet; for more, each pair of neighbours in the order of the robot's file.
     """
@@ -32,13 +32,12 @@ def contact_figure(results: Results, task: str) -> alt.VConcatChart | None:
     frame = frame.filter(seed=frame["seed"].min())
     members = sorted(frame["member"].unique())
     wide = frame.pivot("foot", index=["method", "member", "episode"], values="down")
-    wide = wide.with_columns(policy=pl.col("member") + 1)
     pairs = list(zip(feet[::2], feet[1::2], strict=False))
     rows = []
     for pair in pairs:
         columns = []
         for method in ordered_methods(frame["method"].unique()):
-            data = wide.filter(method=method).select("policy", "episode", first=pair[0], second=pair[1])
+            data = wide.filter(method=method).select("member", "episode", first=pair[0], second=pair[1])
             scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
             chart = (
                 alt.Chart(data)
@@ -46,8 +45,8 @@ def contact_figure(results: Results, task: str) -> alt.VConcatChart | None:
                 .encode(
                     x=alt.X("first:Q", title=foot_title(pair[0]), scale=scale, axis=axis),
                     y=alt.Y("second:Q", title=foot_title(pair[1]), scale=scale, axis=axis),
-                    color=policy_colour([member + 1 for member in members]),
-                    tooltip=["policy", "episode", "first", "second"],
+                    color=member_colour(members),
+                    tooltip=["member", "episode", "first", "second"],
                 )
             )
             title = {"title": alt.Title(method_title(method), fontSize=12)} if pair == pairs[0] else {}
@@ -66,13 +65,9 @@ def open_ended_figure(results: Results, task: str, method: str = OURS) -> alt.VC
     if curves.is_empty():
         return None
     seed = curves["seed"].min()
-    curves = (
-        curves.filter(seed=seed)
-        .with_columns(policy=pl.col("member") + 1)
-        .filter(pl.col("return").is_finite())
-    )
+    curves = curves.filter(seed=seed).filter(pl.col("return").is_finite())
     each = int(curves["steps"].max() or 1)  # type: ignore[arg-type] - steps are whole numbers
-    policies = sorted(curves["policy"].unique())
+    members = sorted(curves["member"].unique())
     placed = curves.with_columns(total=(pl.col("member") * each + pl.col("steps")) / 1e6)
     returns = (
         alt.Chart(placed)
@@ -85,8 +80,8 @@ def open_ended_figure(results: Results, task: str, method: str = OURS) -> alt.VC
                 axis=alt.Axis(tickCount=8),
             ),
             y=alt.Y("return:Q", title="return in training", axis=alt.Axis(tickCount=5)),
-            color=policy_colour(policies),
-            tooltip=["policy", "steps", "return"],
+            color=member_colour(members),
+            tooltip=["member", "steps", "return"],
         )
     )
     top = returns.properties(width=640, height=190)
@@ -94,25 +89,25 @@ def open_ended_figure(results: Results, task: str, method: str = OURS) -> alt.VC
     pattern = results.patterns.get((task, method, int(seed)))  # type: ignore[arg-type] - seeds are whole numbers
     if pattern is None:
         return alt.vconcat(top).properties(title=title)
-    strips = _strips(pattern, policies)
+    strips = _strips(pattern, members)
     return alt.vconcat(top, strips).resolve_scale(color="shared").properties(title=title)
 
 
-def _strips(pattern: dict[str, Any], policies: Sequence[int]) -> alt.FacetChart:
+def _strips(pattern: dict[str, Any], members: Sequence[int]) -> alt.FacetChart:
     """Which feet are down over the first steps of an episode, for some members from first to last."""
     count = len(pattern["down"])
     chosen = sorted({round(place * (count - 1) / max(1, _MOST_STRIPS - 1)) for place in range(_MOST_STRIPS)})
     seconds = pattern["time_step"]
     unit = seconds or 1.0
     rows = [
-        {"policy": member + 1, "foot": foot_title(foot), "start": begin * unit, "end": end * unit}
+        {"member": member, "foot": foot_title(foot), "start": begin * unit, "end": end * unit}
         for member in chosen
         if member < count
         for foot, text in zip(pattern["feet"], pattern["down"][member], strict=True)
         for begin, end in stretches(np.array(list(text[:_SHOWN_STEPS])) == "1")
     ]
     frame = pl.DataFrame(
-        rows, schema={"policy": pl.Int64, "foot": pl.String, "start": pl.Float64, "end": pl.Float64}
+        rows, schema={"member": pl.Int64, "foot": pl.String, "start": pl.Float64, "end": pl.Float64}
     )
     axis = (
         "seconds of an episode (shaded: the foot is down)" if seconds else "steps (shaded: the foot is down)"
@@ -129,20 +124,20 @@ def _strips(pattern: dict[str, Any], policies: Sequence[int]) -> alt.FacetChart:
             ),
             x2="end:Q",
             y=alt.Y("foot:N", title=None, sort=[foot_title(foot) for foot in pattern["feet"]]),
-            color=policy_colour(policies),
+            color=member_colour(members),
         )
     )
     return bars.properties(width=640, height=alt.Step(13)).facet(
         row=alt.Row(
-            "policy:N",
+            "member:N",
             title=None,
-            header=alt.Header(labelExpr="'policy ' + datum.value", labelAngle=0, labelAlign="left"),
+            header=alt.Header(labelExpr="'member ' + datum.value", labelAngle=0, labelAlign="left"),
         ),
         spacing=6,
     )
 
 
-def policy_colour(policies: Sequence[int]) -> alt.Color:
-    """Every policy of a population has its colour."""
-    colours = [MEMBER_COLOURS[(policy - 1) % len(MEMBER_COLOURS)] for policy in policies]
-    return alt.Color("policy:N", title="policy", scale=alt.Scale(domain=list(policies), range=colours))
+def member_colour(members: Sequence[int]) -> alt.Color:
+    """Every member of a population has its colour."""
+    colours = [MEMBER_COLOURS[member % len(MEMBER_COLOURS)] for member in members]
+    return alt.Color("member:N", title="member", scale=alt.Scale(domain=list(members), range=colours))

@@ -229,7 +229,7 @@ def selected_table(sources: Sequence[Source], task: str) -> Table:
         rows += grouped(f"{source.label}, seed {one['seed'][0]}", here)
     most = max((len(row) for row in rows), default=2)
     filled = [(*row, *[Cell("", number=True)] * (most - len(row))) for row in rows]
-    columns = ("source", "condition", *(f"policy {number + 1}" for number in range(most - 2)))
+    columns = ("source", "condition", *(f"member {number}" for number in range(most - 2)))
     note = "Mean return of every member; the largest of a row, which few-shot adaptation selects, is marked."
-    title = f"Selected policies, {title_of(task)}, DiR"
+    title = f"Selected members, {title_of(task)}, DiR"
     return Table(f"selected-{task}", title, columns, filled, note, data)

@@ -100,12 +100,13 @@
     });
   }
   function withAxes(spec, wanted) {
-    const [dots, discs, numbers] = spec.layer;
     const encoded = (layer) => {
       const encoding = { ...layer.encoding };
       for (const axis of ["x", "y"]) {
-        const { value, text, dataset } = wanted[axis];
-        encoding[axis] = { ...encoding[axis], field: value, title: text, axis: { ...encoding[axis].axis, format: dataset.format } };
+        const { value, text, dataset } = wanted[axis], old = encoding[axis];
+        const scale = { ...old.scale, domain: JSON.parse(dataset.domain) };
+        encoding[axis] = { ...old, field: value, title: text, scale, axis: { ...old.axis, format: dataset.format } };
+        if (encoding[axis + "2"]) encoding[axis + "2"] = { field: value };
       }
       if (encoding.tooltip) {
         encoding.tooltip = [encoding.tooltip[0], ...["x", "y"].map((axis) => (
@@ -113,12 +114,9 @@
       }
       return { ...layer, encoding };
     };
-    const fields = [...new Set([wanted.x.value, wanted.y.value])];
-    const averaged = (layer) => ({
-      ...encoded(layer),
-      transform: [{ aggregate: fields.map((field) => ({ op: "mean", field, as: field })), groupby: ["member"] }],
-    });
-    return { ...spec, layer: [encoded(dots), averaged(discs), averaged(numbers)] };
+    const axes = `${wanted.x.value} ${wanted.y.value}`;
+    const params = spec.params.map((one) => (one.name === "axes" ? { ...one, value: axes } : one));
+    return { ...spec, params, layer: spec.layer.map(encoded) };
   }
 
   for (const button of document.querySelectorAll(".copy")) {

@@ -1,0 +1,141 @@
+"""The conditions on a run's page: all members in all of them, who is chosen in each, and who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polygait.adaptation import Adaptation
+from polygait.report.names import counted
+from polygait.report.run.charts_conditions import condition_map, sweep_chart
+from polygait.report.run.evidence import adaptation_source
+from polygait.report.run.findings import Findings
+from polygait.report.run.members import number
+from polygait.report.web.frame import Charts
+from polygait.report.web.html import Html, joined, table, tag
+
+
+def conditions_section(findings: Findings, charts: Charts) -> Html | None:
+    """All conditions at a glance, as a map and as a table, and sweeps as curves."""
+    if not findings.cells:
+        return None
+    cells = heat_cells(findings)
+    sources = list(dict.fromkeys(cell["source"] for cell in cells))
+    caption = (
+        f"Mean return: {sources[0]}. " if len(sources) == 1 else "Mean return; sources in the table below. "
+    )
+    caption += "Framed: the member that is chosen; of a sweep, the best over all its scales."
+    drawn = charts.add("conditions", condition_map(cells, findings.best, "container"), caption, role="choose")
+    sweeps = [
+        charts.add(f"sweep-{place}", sweep_chart(rows, condition, findings.best, "container"), role="choose")
+        for place, (condition, rows) in enumerate(sweep_rows(findings).items())
+    ]
+    return joined(
+        [
+            drawn,
+            _chosen(findings),
+            tag("details", tag("summary", "The returns of all members as a table"), _numbers(cells)),
+            _all_adaptations(findings),
+            tag("h3", "Dynamics sweeps") if sweeps else None,
+            tag("div", *sweeps, class_="grid") if sweeps else None,
+        ]
+    )
+
+
+def _chosen(findings: Findings) -> Html | None:
+    """Who is chosen in every world, and by what."""
+    rows = [
+        [
+            place_name(condition, where),
+            f"member {choice.member}",
+            number(choice.mean_return),
+            "–" if choice.adaptation is None else _held_out(choice.adaptation),
+            choice.source,
+        ]
+        for (where, _, condition), choice in findings.choices().items()
+    ]
+    columns = ["condition", "chosen", "return", "on fresh episodes", "chosen by"]
+    caption = "Who is chosen: by the strongest adaptation; where there is none, the best of the evaluation"
+    return table(columns, rows, caption, [False, False, True, True, False]) if rows else None
+
+
+def _held_out(adaptation: Adaptation) -> str:
+    episodes = len(adaptation.held_out_returns)
+    return f"{number(adaptation.held_out_return)} ({episodes})" if episodes else "–"
+
+
+def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
+    members = sorted({cell["member"] for cell in cells})
+    known = {(cell["condition"], cell["member"]): cell["mean_return"] for cell in cells}
+    sources = {cell["condition"]: cell["source"] for cell in cells}
+    rows = [
+        [condition, *(number(known.get((condition, member))) for member in members), source]
+        for condition, source in sources.items()
+    ]
+    columns = ["condition", *(f"member {member}" for member in members), "measured by"]
+    return table(columns, rows, "Mean returns", [False, *(True for _ in members), False])
+
+
+def _all_adaptations(findings: Findings) -> Html | None:
+    """Every adaptation that is kept, if some world was adapted to more than once."""
+    worlds = {(one.config.on, one.variation) for one in findings.adaptations}
+    if len(worlds) == len(findings.adaptations):
+        return None
+    rows = [
+        [
+            place_name(one.variation, one.config.on or ""),
+            f"member {one.best}",
+            number(one.selection_return),
+            _held_out(one),
+            adaptation_source(one),
+        ]
+        for one in sorted(findings.adaptations, key=lambda one: (one.config.on or "", one.variation))
+    ]
+    columns = ["condition", "chosen", "return", "on fresh episodes", "adaptation"]
+    shown = table(columns, rows, "The strongest of each condition first", [False, False, True, True, False])
+    title = f"All {counted(len(rows), 'adaptation')} that are kept"
+    return tag("details", tag("summary", title), shown)
+
+
+def heat_cells(findings: Findings) -> list[dict[str, Any]]:
+    """A cell per condition and member; a sweep is one condition, with the mean over its scales."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for cell in findings.cells:
+        groups.setdefault((_label(cell), cell["member"]), []).append(cell)
+    means = {key: sum(cell["mean_return"] for cell in group) / len(group) for key, group in groups.items()}
+    chosen: dict[str, int] = {}
+    for (label, _), (cell, *_) in groups.items():
+        choice = None if cell["scale"] is not None else findings.choice(cell["where"], cell["variation"])
+        here = [member for name, member in means if name == label]
+        chosen[label] = choice.member if choice else max(here, key=lambda member: means[label, member])
+    return [
+        {
+            "condition": label,
+            "member": member,
+            "mean_return": means[label, member],
+            "falls": sum(cell["falls"] for cell in group) / len(group),
+            "chosen": member == chosen[label],
+            "source": group[0]["source"],
+        }
+        for (label, member), group in groups.items()
+    ]
+
+
+def sweep_rows(findings: Findings) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every sweep, by its name."""
+    sweeps: dict[str, list[dict[str, Any]]] = {}
+    for cell in findings.cells:
+        if cell["scale"] is not None:
+            row = {"member": cell["member"], "scale": cell["scale"], "mean_return": cell["mean_return"]}
+            sweeps.setdefault(place_name(cell["condition"], cell["where"]), []).append(row)
+    return sweeps
+
+
+def place_name(condition: str, where: str) -> str:
+    """A condition, and the task if it is not the population's own."""
+    return f"{condition} on {where}" if where else condition
+
+
+def _label(cell: dict[str, Any]) -> str:
+    name = place_name(cell["condition"], cell["where"])
+    return f"{name} (sweep)" if cell["scale"] is not None else name

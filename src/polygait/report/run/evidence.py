@@ -1,0 +1,210 @@
+"""What was measured in which world: every statement of a page rests on one source, which is named.
+
+A world may be evaluated and adapted to many times, with other episodes and seeds. Members are compared on
+the same starts only, so all numbers of one condition come from one evaluation, the strongest.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from polygait.adaptation import Adaptation, read_adaptation
+from polygait.errors import UserError
+from polygait.evaluation import SCHEMA
+from polygait.population.files import read_bounded
+from polygait.population.manifest import MemberEntry
+from polygait.report.names import counted
+from polygait.report.web.parts import Gap
+from polygait.tasks.registry import task_names
+from polygait.training import NOMINAL_EPISODES
+
+_LARGEST_FILE = 2**30
+
+
+class Measurement(NamedTuple):
+    """One evaluation: everything but the members and conditions that it is about."""
+
+    where: str
+    """Another task than the population's own, or nothing."""
+    suite: str
+    episodes: int
+    seed: int
+    made_with: str
+
+    def __str__(self) -> str:
+        return f"evaluation {self.suite} ({counted(self.episodes, 'episode')} each, seed {self.seed})"
+
+
+class Choice(NamedTuple):
+    """The member for a world, and who says so."""
+
+    member: int
+    source: str
+    mean_return: float
+    """By which it was chosen."""
+    adaptation: Adaptation | None = None
+    """If one chose it."""
+
+
+class Score(NamedTuple):
+    """What a member reached in some episodes."""
+
+    mean: float
+    std: float
+    falls: float
+
+
+UNKNOWN = Score(math.nan, math.nan, math.nan)
+
+
+class Nominal(NamedTuple):
+    """How members do when nothing is wrong, all from one source."""
+
+    scores: Mapping[int, Score]
+    source: str
+
+    @property
+    def best(self) -> int:
+        """The member with the highest mean return."""
+        return max(
+            self.scores, key=lambda one: -math.inf if math.isnan(mean := self.scores[one].mean) else mean
+        )
+
+
+def measured_cells(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> list[dict[str, Any]]:
+    """Measured returns, one row per member and condition; `weights` are those of the members that are whole.
+
+    Of several evaluations of a condition: the one of the most members, then of the most episodes, then of the
+    first seed, then the last that was made.
+    """
+    found: dict[tuple[Any, ...], dict[Measurement, list[dict[str, Any]]]] = {}
+    for row in _measured_rows(run, gaps):
+        if weights.get(row["member"], row["weights"]) != row["weights"]:
+            continue  # another member of the same number
+        world = row["variation"] if row["scale"] is None else (row["condition"],)  # a sweep is one statement
+        source = Measurement(*(row[name] for name in Measurement._fields))
+        found.setdefault((row["where"], world), {}).setdefault(source, []).append(row)
+    cells = []
+    for sources in found.values():
+        rows = {source: _last_of_each(rows) for source, rows in sources.items()}
+        source = sorted(rows, key=lambda one: (len(rows[one]), one.episodes, -one.seed))[-1]
+        cells += [row | {"source": str(source)} for row in rows[source]]
+    return cells
+
+
+def _last_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row per member and variation; a condition may have meant something else before."""
+    return list({(row["member"], row["variation"]): row for row in rows}.values())
+
+
+def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
+    rows = []
+    for file in _files(run / "evaluations", ".parquet"):
+        where, suite = _where(file.stem)
+        try:
+            frame = pl.read_parquet(io.BytesIO(read_bounded(file, _LARGEST_FILE)))
+            if dict(frame.schema) != dict(pl.Schema(SCHEMA)):
+                raise UserError("its columns are not those of an evaluation")
+        except (UserError, OSError, pl.exceptions.PolarsError) as error:
+            told = str(error).splitlines()[0]
+            again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
+            gaps.append(Gap(f"{file.name} cannot be read", told, again))
+            continue
+        rows += [row | {"where": where, "suite": suite} for row in frame.drop("returns").to_dicts()]
+    return rows
+
+
+def kept_adaptations(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> list[Adaptation]:
+    """All adaptations of these members, the strongest of each world first.
+
+    Strong is one of many members, then of many trials, then of many held-out episodes.
+    """
+    found = []
+    for file in _files(run / "adaptations", ".json"):
+        again = f"polygait adapt {run} --variation NAME"
+        try:
+            one = read_adaptation(file)
+        except (UserError, OSError, ValueError) as error:
+            gaps.append(Gap(f"{file.name} cannot be read", str(error).splitlines()[0], again))
+            continue
+        if any(weights.get(member, own) != own for member, own in enumerate(one.weights)):
+            gaps.append(Gap(f"{file.name} is left out", "it was made with other members", again))
+        else:
+            found.append(one)
+    return sorted(found, key=_strength, reverse=True)
+
+
+def _strength(adaptation: Adaptation) -> tuple[int, int, int, int]:
+    held_out = len(adaptation.held_out_returns)
+    return len(adaptation.returns), adaptation.episodes_used, held_out, -adaptation.config.seed
+
+
+def adaptation_source(adaptation: Adaptation) -> str:
+    """An adaptation's settings in a few words."""
+    config = adaptation.config
+    if config.selector == "exhaustive":
+        told = f"{counted(config.episodes or 0, 'episode')} each"
+    else:
+        told = f"{adaptation.episodes_used} of {counted(config.trials or 0, 'trial')}"
+    falls = f", at most {counted(config.max_falls, 'fall')}" if config.max_falls else ""
+    return f"adaptation {config.selector} ({told}{falls}, seed {config.seed})"
+
+
+def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:
+    """The trials of an adaptation in the form of a measured condition."""
+    cells = []
+    for member, trials in enumerate(map(adaptation.trials_of, range(len(adaptation.returns)))):
+        if len(trials):
+            cells.append(
+                {
+                    "member": member,
+                    "condition": adaptation.variation,
+                    "scale": None,
+                    "variation": adaptation.variation,
+                    "mean_return": float(trials.mean()),
+                    "std_return": float(trials.std()),
+                    "falls": int(adaptation.falls[member]) / len(trials),
+                    "diverged": int(adaptation.diverged[member]),
+                    "episodes": len(trials),
+                    "where": adaptation.config.on or "",
+                    "source": f"trials of {adaptation_source(adaptation)}",
+                }
+            )
+    return cells
+
+
+def nominal_scores(
+    entries: Sequence[MemberEntry], cells: Sequence[Mapping[str, Any]], whole: set[int]
+) -> Nominal:
+    """What members reach when nothing is wrong: measured if all whole ones were, else as training ended."""
+    known = {entry.index for entry in entries}
+    here = [
+        cell
+        for cell in cells
+        if (cell["where"], cell["variation"]) == ("", "nominal") and cell["member"] in known
+    ]
+    fair = len({cell["episodes"] for cell in here}) == 1  # a race gives some members more trials
+    if fair and whole <= {cell["member"] for cell in here}:
+        scores = {one["member"]: Score(one["mean_return"], one["std_return"], one["falls"]) for one in here}
+        return Nominal(scores, here[0]["source"])
+    names = ("nominal_return", "nominal_std", "nominal_falls")
+    scores = {one.index: Score(*(float(one.summary.get(name, "nan")) for name in names)) for one in entries}
+    return Nominal(scores, f"the end of training ({NOMINAL_EPISODES} episodes each)")
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    return sorted(one for one in folder.glob(f"*{suffix}") if not one.name.startswith("."))
+
+
+def _where(stem: str) -> tuple[str, str]:
+    """The other task in which a suite was measured, if any, and the suite."""
+    for task in task_names():
+        if stem.startswith(f"{task}."):
+            return task, stem.removeprefix(f"{task}.")
+    return "", stem
