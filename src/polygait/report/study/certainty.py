@@ -20,6 +20,7 @@ from polygait.report.study.sources import (
     methods_of,
     single_conditions,
 )
+from polygait.report.study.topics import CHOOSING, DAMAGE
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.study.statistics import (
     RESAMPLES,
@@ -76,7 +77,7 @@ def comparison_table(sources: Sequence[Source]) -> Table:
         "resamples); a difference whose interval excludes 0 is marked. P(improvement): a seed of the first "
         f"method beats one of the second; 0.5 is no difference.{_FEW}{_kept(sources)}"
     )
-    return Table("comparison", "How sure the differences are", columns, rows, note, data)
+    return Table("comparison", DAMAGE, "How sure the differences are", columns, rows, note, data)
 
 
 def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Table:
@@ -100,7 +101,7 @@ def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Tabl
         f"Best member per seed, divided by {method_title(reference)}'s mean in the same condition. In "
         f"brackets 95 % intervals (bootstrap over seeds within each condition).{_FEW}{_kept(sources)}"
     )
-    return Table("aggregate", "All damages together", columns, rows, note, data)
+    return Table("aggregate", DAMAGE, "All damages together", columns, rows, note, data)
 
 
 def best_of_table(sources: Sequence[Source]) -> Table:
@@ -132,7 +133,7 @@ def best_of_table(sources: Sequence[Source]) -> Table:
     columns = ("condition", "method", *(f"best of {count}" for count in _COUNTS))
     note = "The expected best of k members drawn from a population without repetition, averaged over seeds."
     note += _kept(sources)
-    return Table("best-of", "What choosing among more members brings", columns, rows, note, data)
+    return Table("best-of", CHOOSING, "What choosing among more members brings", columns, rows, note, data)
 
 
 def _kept(sources: Sequence[Source]) -> str:

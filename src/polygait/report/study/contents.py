@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polygait.report.names import counted
-from polygait.report.study.sources import Source, no_diversity, published, tasks_of
+from polygait.report.study import topics
+from polygait.report.study.sources import Source, no_diversity, published, sweep_differences, tasks_of
 from polygait.study.results import Results
 
 if TYPE_CHECKING:
@@ -31,18 +34,92 @@ def study_sources(results: Results) -> list[Source]:
     return [*sources, known] if not known.returns.is_empty() else sources
 
 
-def study_figures(results: Results, sources: list[Source]) -> dict[str, alt.TopLevelMixin]:
-    """Every figure for which there is something to show, by name."""
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a study: all that a report needs to know about it stands here and nowhere else."""
+
+    name: str
+    """Of its files; one that is drawn for every robot has the robot's name behind it."""
+    topic: str
+    """Of the section of the page in which it stands."""
+    caption: str
+    draw: Callable[[Results, Sequence[Source]], Mapping[str, Any]]
+    """Charts by what stands behind the figure's name; None where there is nothing to show."""
+
+
+def registered_figures() -> tuple[Figure, ...]:
+    """Every figure, in the order of the report."""
     from polygait.report.study import figures, figures_gait
 
-    whole = [source for source in sources if not source.chosen_only]
-    made: dict[str, Any] = {
-        "percentiles": figures.percentile_figure(whole),
-        "sweeps": figures.sweep_figure(whole),
-        "improvement": figures.improvement_figure(sources),
-        "profiles": figures.profile_figure(sources),
+    return (
+        Figure(
+            "percentiles",
+            topics.UNCHANGED,
+            "What the members of a population reach, from its worst (0) to its best (100).",
+            lambda _, sources: {"": figures.percentile_figure(_whole(sources))},
+        ),
+        Figure(
+            "sweeps",
+            topics.DYNAMICS,
+            "What the best member reaches while a mass or a friction is scaled; dashed: as in training.",
+            lambda _, sources: {"": figures.sweep_figure(_whole(sources))},
+        ),
+        Figure(
+            "improvement",
+            topics.DAMAGE,
+            "How likely a seed of DiR is better than one of the other method; 0.5 is no difference.",
+            lambda _, sources: {"": figures.improvement_figure(sources)},
+        ),
+        Figure(
+            "profiles",
+            topics.DAMAGE,
+            "The share of seeds above so many times Multi's mean.",
+            lambda _, sources: {"": figures.profile_figure(sources)},
+        ),
+        Figure(
+            "contacts",
+            topics.DIFFERENCE,
+            "How long feet are on the ground: a point per episode, a colour per member.",
+            _per_task(figures_gait.contact_figure),
+        ),
+        Figure(
+            "open-ended",
+            topics.DIFFERENCE,
+            "Members as they were found one after another, with the foot contacts of some of them.",
+            _per_task(figures_gait.open_ended_figure),
+        ),
+    )
+
+
+def study_figures(results: Results, sources: Sequence[Source]) -> dict[str, alt.TopLevelMixin]:
+    """Every figure for which there is something to show, by name."""
+    return {
+        "-".join(filter(None, (figure.name, part))): chart
+        for figure in registered_figures()
+        for part, chart in figure.draw(results, sources).items()
+        if chart is not None
     }
-    for task in tasks_of(sources[:1]):
-        made[f"contacts-{task}"] = figures_gait.contact_figure(results, task)
-        made[f"open-ended-{task}"] = figures_gait.open_ended_figure(results, task)
-    return {name: chart for name, chart in made.items() if chart is not None}
+
+
+def figure_named(name: str) -> Figure:
+    """The figure behind a chart's name."""
+    return next(
+        figure for figure in registered_figures() if name == figure.name or name.startswith(f"{figure.name}-")
+    )
+
+
+def caption(name: str, tasks: Sequence[str]) -> str:
+    """What a figure shows; below sweeps also where the published ones were made in another way."""
+    figure = figure_named(name)
+    notes = sweep_differences(tasks) if figure.topic == topics.DYNAMICS else []
+    return " ".join([figure.caption, *map(str, notes)])
+
+
+def _whole(sources: Sequence[Source]) -> list[Source]:
+    """Those with all members, not the chosen one alone."""
+    return [source for source in sources if not source.chosen_only]
+
+
+def _per_task(draw: Callable[[Results, str], Any]) -> Callable[[Results, Sequence[Source]], dict[str, Any]]:
+    """A chart for every robot of our own."""
+    return lambda results, sources: {task: draw(results, task) for task in tasks_of(sources[:1])}

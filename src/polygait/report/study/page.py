@@ -10,9 +10,9 @@ from typing import Any
 from polygait.charts import save_charts
 from polygait.errors import UserError
 from polygait.report.names import method_title
-from polygait.report.study.contents import study_figures, study_sources
-from polygait.report.study.sources import sweep_differences
+from polygait.report.study.contents import caption, figure_named, study_figures, study_sources
 from polygait.report.study.tables import all_tables
+from polygait.report.study.topics import ordered_topics
 from polygait.report.study.typeset import Cell, Table
 from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
@@ -20,25 +20,6 @@ from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html,
 from polygait.study.grid import Study
 from polygait.study.place import locate, report_folder
 from polygait.study.results import Results, read_results
-
-_TOPICS = (
-    ("damage", "After damage", ("damage", "aggregate", "improvement", "comparison", "profiles", "selected")),
-    ("unchanged", "Nothing wrong", ("nominal", "percentiles")),
-    ("sensors", "Sensor failures", ("sensors",)),
-    ("dynamics", "Dynamics", ("sweeps",)),
-    ("choosing", "What choosing brings", ("best-of",)),
-    ("difference", "How members differ", ("diversity", "contacts", "open-ended")),
-)
-"""Sections, and the tables and figures in them, by how their names begin."""
-_CAPTIONS = {
-    "percentiles": "What the members of a population reach, from its worst (0) to its best (100).",
-    "sweeps": "What the best member reaches while a mass or a friction is scaled; dashed: as in training.",
-    "improvement": "How likely a seed of DiR is better than one of the other method; 0.5 is no difference.",
-    "profiles": "The share of seeds above so many times Multi's mean.",
-    "contacts": "How long feet are on the ground: a point per episode, a colour per member.",
-    "open-ended": "Members as they were found one after another, with the foot contacts of some of them.",
-}
-
 
 _LONG_TABLE = 16
 """Rows; a longer one is folded."""
@@ -65,12 +46,14 @@ def study_page(study: Study, results: Results, tables: Sequence[Table], figures:
     """The page as text."""
     charts = Charts()
     sections = [Section("summary", "Summary", _summary(study, results, study_gaps(study, results, figures)))]
-    shown = {one.name: _table(one) for one in tables}
-    shown |= {name: charts.add(name, chart, caption(name, study.tasks)) for name, chart in figures.items()}
-    for anchor, title, names in _TOPICS:
-        parts = [part for name in names for key, part in shown.items() if key.startswith(name)]
-        if parts:
-            sections.append(Section(anchor, title, joined(parts)))
+    shown = [(one.topic, _table(one)) for one in tables]
+    shown += [
+        (figure_named(name).topic, charts.add(name, chart, caption(name, study.tasks)))
+        for name, chart in figures.items()
+    ]
+    for title in ordered_topics(topic for topic, _ in shown):
+        parts = [part for topic, part in shown if topic == title]
+        sections.append(Section(title.lower().replace(" ", "-"), title, joined(parts)))
     sections.append(Section("making", "How it was made", _making(study, results)))
     told = f"{', '.join(map(method_title, study.methods))} on {', '.join(study.tasks)}"
     return page(study.name, f"Study · {told}", sections, charts)
@@ -122,12 +105,6 @@ def _table(one: Table) -> Html:
 def _cell(cell: Cell) -> str:
     text = f"{cell.text}{'*' if cell.star else ''}"
     return tag("b", text, class_="best") if cell.best and text else text
-
-
-def caption(name: str, tasks: Sequence[str]) -> str:
-    """What a figure shows; below sweeps also where the published ones were made in another way."""
-    words = next((words for beginning, words in _CAPTIONS.items() if name.startswith(beginning)), "")
-    return " ".join([words, *map(str, sweep_differences(tasks))]) if name == "sweeps" else words
 
 
 def _making(study: Study, results: Results) -> Html:

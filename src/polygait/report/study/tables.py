@@ -27,6 +27,7 @@ from polygait.report.study.sources import (
     single_conditions,
     tasks_of,
 )
+from polygait.report.study.topics import DAMAGE, DIFFERENCE, SENSORS, UNCHANGED
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.study.statistics import Spread, differs_from_all
 
@@ -77,7 +78,9 @@ def damage_table(sources: Sequence[Source]) -> Table:
     """Adaptation performance under component damage."""
     values = {source.label: best_values(source.returns, "damage") for source in sources}
     title = "Adaptation under component damage"
-    return _spread_table("damage", title, values, lambda spread: f"{spread.mean:.1f} ± {spread.sd:.1f}")
+    return _spread_table(
+        ("damage", DAMAGE), title, values, lambda spread: f"{spread.mean:.1f} ± {spread.sd:.1f}"
+    )
 
 
 def sensor_table(sources: Sequence[Source], task: str) -> Table:
@@ -85,14 +88,17 @@ def sensor_table(sources: Sequence[Source], task: str) -> Table:
     values = {source.label: best_values(source.returns.filter(task=task), "sensors") for source in sources}
     title = f"Adaptation under sensor failures, {title_of(task)}"
     return _spread_table(
-        f"sensors-{task}", title, values, lambda spread: f"{spread.mean:.0f} ± {spread.sd:.0f}"
+        (f"sensors-{task}", SENSORS), title, values, lambda spread: f"{spread.mean:.0f} ± {spread.sd:.0f}"
     )
 
 
 def _spread_table(
-    name: str, title: str, values: Mapping[str, dict[Place, Values]], text: Callable[[Spread], str]
+    kind: tuple[str, str],
+    title: str,
+    values: Mapping[str, dict[Place, Values]],
+    text: Callable[[Spread], str],
 ) -> Table:
-    """Rows of conditions and sources, columns of methods."""
+    """Rows of conditions and sources, columns of methods; `kind` is the table's name and topic."""
     methods = methods_of(*values.values())
     rows, data, footnotes = [], [], _Footnotes()
     for place in sorted({place for one in values.values() for place in one}, key=paper_order):
@@ -110,7 +116,7 @@ def _spread_table(
         "row is marked. Fresh episodes are ones that did not choose the member."
     )
     columns = ("condition", "source", *map(method_title, methods))
-    return Table(name, title, columns, rows, footnotes.below(note, values), data)
+    return Table(*kind, title, columns, rows, footnotes.below(note, values), data)
 
 
 def _spread_cells(
@@ -154,7 +160,7 @@ def diversity_table(sources: Sequence[Source]) -> Table:
         told = [str(one) for task in tasks for one in differences(Place(task, "diversity"))]
         note = " ".join([note, KEPT, *told])
     columns = ("method", "source", *map(title_of, tasks))
-    return Table("diversity", "Diversity scores", columns, rows, note, data)
+    return Table("diversity", DIFFERENCE, "Diversity scores", columns, rows, note, data)
 
 
 def _score_cell(values: Values, method: str) -> Cell:
@@ -195,7 +201,7 @@ def nominal_table(sources: Sequence[Source]) -> Table:
         rows += grouped(title_of(task), here)
     note = footnotes.below("Best / mean / worst member, averaged over seeds.", nominal)
     columns = ("task", "source", *map(method_title, methods))
-    return Table("nominal", "Returns in the unchanged world", columns, rows, note, data)
+    return Table("nominal", UNCHANGED, "Returns in the unchanged world", columns, rows, note, data)
 
 
 def _reached_cell(numbers: tuple[float, ...] | None) -> Cell:
@@ -232,4 +238,4 @@ def selected_table(sources: Sequence[Source], task: str) -> Table:
     columns = ("source", "condition", *(f"member {number}" for number in range(most - 2)))
     note = "Mean return of every member; the largest of a row, which few-shot adaptation selects, is marked."
     title = f"Selected members, {title_of(task)}, DiR"
-    return Table(f"selected-{task}", title, columns, filled, note, data)
+    return Table(f"selected-{task}", DAMAGE, title, columns, filled, note, data)

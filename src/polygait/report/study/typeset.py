@@ -33,6 +33,8 @@ class Table:
 
     name: str
     """Of its files."""
+    topic: str
+    """Of the section of the page in which it stands."""
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]]
