@@ -1,4 +1,4 @@
-"""Robot cards: every name that a variation can use, where the part is."""
+"""Robot cards: every name that a variation or a filter can use, where the part is."""
 
 import functools
 import importlib.util
@@ -9,6 +9,7 @@ from tests.report.conftest import robot_task
 
 from polygait.errors import UserError
 from polygait.report.pictures.cards import robot_card, save_card
+from polygait.report.pictures.state_parts import state_patterns
 
 PLATE = re.compile(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" rx="6"')
 
@@ -26,6 +27,9 @@ def test_a_card_names_every_joint_body_and_foot(name):
     joints = set(task.anatomy.joints) - {"rootx", "rootz", "rooty", "root", "base"}
     assert {*joints, *task.anatomy.bodies, *task.feet} <= told
     assert not told & {"rootx", "rootz", "rooty", "root"}
+    named = {(kind, part) for kind in ("joint", "body", "foot") for part in told}
+    notes = {pattern for part, pattern in state_patterns(task).items() if part in named}
+    assert notes and notes <= told and "part of the state, as --remove takes it" in told
     plates = [tuple(map(float, one)) for one in PLATE.findall(svg)]
     assert len(plates) == len(joints) + len(task.anatomy.bodies) + len(task.feet)
     for index, (x, y, width, height) in enumerate(plates):

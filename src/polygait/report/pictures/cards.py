@@ -1,9 +1,10 @@
-"""Robot cards: a picture of a robot with the names by which its parts can be changed."""
+"""Robot cards: a picture of a robot with the names by which its parts are changed and its state filtered."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 
@@ -14,7 +15,15 @@ from polygait.charts import FONT
 from polygait.errors import UserError
 from polygait.population.files import write_atomically
 from polygait.report.pictures.images import png
-from polygait.report.pictures.labels import LINE, Anchor, Label, needed_height, place_labels
+from polygait.report.pictures.labels import (
+    LINE,
+    NOTE_LINE,
+    Anchor,
+    Label,
+    label_height,
+    needed_height,
+    place_labels,
+)
 from polygait.report.pictures.painters import make_painter
 from polygait.report.pictures.scene import (
     FROM_ABOVE,
@@ -25,11 +34,14 @@ from polygait.report.pictures.scene import (
     require_drawable,
     torso,
 )
+from polygait.report.pictures.state_parts import state_patterns
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
 from polygait.tasks.robot import foot_geoms
 
 WIDTH, LEAST_HEIGHT = 960, 560
+CONTENT = "joints, bodies, feet and their parts of the state"
+"""What a card shows, for those who cannot see it."""
 _SHARE = 0.55  # of the width, for the robot; labels have the rest
 _SPREAD = (0.04, 0.22)  # how far the joints of the first and of the last leg go into their range
 _MARGIN, _HEAD, _FOOT = 16.0, 52.0, 44.0
@@ -40,7 +52,8 @@ _LENGTHS = {
     mujoco.mjtGeom.mjGEOM_BOX.value: 2,
 }
 """Which of a geom's sizes is half its length."""
-_INK, _PAPER = "#1f2933", "#ffffff"
+_NOTE_LETTER = 6.4  # the same for second lines
+_INK, _PAPER, _STATE = "#1f2933", "#ffffff", "#0b63a5"
 _MARKS = {"joint": "#1f2933", "body": "#5b6b7b", "foot": "#00695c"}
 
 
@@ -61,16 +74,17 @@ def save_card(name: str, path: str | Path, renderer: str = "auto") -> Path:
 
 
 def robot_card(task: MujocoTask, renderer: str = "auto") -> str:
-    """A robot with its named joints, bodies and feet, as an SVG that holds its picture."""
-    names = len(list(_named_parts(task)))
-    size = (WIDTH, 2 * round((max(LEAST_HEIGHT, needed_height(names) + _HEAD + _FOOT)) / 2))
+    """A robot with its named joints, bodies and feet and their state, as an SVG that holds its picture."""
+    notes = state_patterns(task)
+    heights = [label_height(notes.get(part, "")) for part in _named_parts(task)]
+    size = (WIDTH, 2 * math.ceil((max(LEAST_HEIGHT, needed_height(heights) + _HEAD + _FOOT)) / 2))
     stage = Stage(task.robot, size, Framing(_SHARE, FROM_ABOVE, _standing(task)))
     painter = make_painter(stage, renderer)
     try:
         picture = png(painter.paint())
     finally:
         painter.close()
-    labels = place_labels(_anchors(task, stage), _HEAD, size[1] - _FOOT)
+    labels = place_labels(_anchors(task, stage, notes), _HEAD, size[1] - _FOOT)
     return _svg(task.name, size, picture, labels)
 
 
@@ -86,8 +100,8 @@ def _named_parts(task: MujocoTask) -> Iterator[tuple[str, str]]:
         yield "foot", name
 
 
-def _anchors(task: MujocoTask, stage: Stage) -> list[Anchor]:
-    """Where in the picture every named part is."""
+def _anchors(task: MujocoTask, stage: Stage, notes: Mapping[tuple[str, str], str]) -> list[Anchor]:
+    """Where in the picture every named part is, noted with its part of the state."""
     model, data = stage.model, stage.data
     parts = list(_named_parts(task))
     feet = dict(zip(task.feet, foot_geoms(task.robot), strict=True))
@@ -103,7 +117,10 @@ def _anchors(task: MujocoTask, stage: Stage) -> list[Anchor]:
             ends = [_end(model, data, model.geom(geom).id) for geom in feet[name]]
             points.append(min(ends, key=lambda end: end[2]))
     places = stage.project(np.array(points)).tolist()
-    return [Anchor(name, kind, x, y) for (kind, name), (x, y) in zip(parts, places, strict=True)]
+    return [
+        Anchor(name, kind, x, y, notes.get((kind, name), ""))
+        for (kind, name), (x, y) in zip(parts, places, strict=True)
+    ]
 
 
 def _end(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
@@ -176,40 +193,47 @@ def _on_the_ground(task: MujocoTask, qpos: np.ndarray) -> np.ndarray:
 def _svg(name: str, size: tuple[int, int], picture: bytes, labels: list[Label]) -> str:
     width, height = size
     encoded = base64.b64encode(picture).decode()
-    legend = "".join(
-        f"{_mark(kind, x, height - 20.0)}{_text(kind, x + 12, height - 15.5)}"
-        for kind, x in zip(_MARKS, (width / 2 - 110, width / 2 - 30, width / 2 + 50), strict=True)
-    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{escape(name)}: joints, bodies and feet" '
+        f'height="{height}" role="img" aria-label="{escape(name)}: {CONTENT}" '
         f'font-family="{FONT}" font-size="13">'
         f'<image width="{width}" height="{height}" href="data:image/png;base64,{encoded}"/>'
         f'<text x="{_MARGIN}" y="32" font-size="20" font-weight="600" fill="{_INK}">{escape(name)}</text>'
         f"{''.join(_leader(label, width) for label in labels)}"
         f"{''.join(_mark(label.anchor.kind, label.anchor.x, label.anchor.y) for label in labels)}"
-        f"{''.join(_plate(label, width) for label in labels)}{legend}</svg>"
+        f"{''.join(_plate(label, width) for label in labels)}{_legend(width, height - 20.0)}</svg>"
     )
 
 
-def _plate_width(text: str) -> float:
-    return _LETTER * len(text) + 30
+def _legend(width: int, y: float) -> str:
+    """What marks and the second lines of labels mean."""
+    x, parts = width / 2 - 215.0, []
+    for kind in _MARKS:
+        parts.append(f"{_mark(kind, x, y)}{_text(kind, x + 12, y + 4.5)}")
+        x += 80.0
+    return "".join([*parts, _note("part of the state, as --remove takes it", x, y + 4.0)])
+
+
+def _plate_width(anchor: Anchor) -> float:
+    return max(_LETTER * len(anchor.text) + 30, _NOTE_LETTER * len(anchor.note) + 30)
 
 
 def _plate(label: Label, width: int) -> str:
-    """A label's text on its own light ground, with the mark of its kind."""
-    wide = _plate_width(label.anchor.text)
+    """A label's text on its own light ground, with the mark of its kind; below it its part of the state."""
+    anchor = label.anchor
+    wide, top = _plate_width(anchor), label.y - anchor.height / 2
     x = _MARGIN if label.left else width - _MARGIN - wide
-    text = _text(label.anchor.text, x + 22, label.y + 4.5)
+    first = top + LINE / 2
+    note = _note(anchor.note, x + 22, first + NOTE_LINE + 2.5) if anchor.note else ""
     return (
-        f'<rect x="{x:.1f}" y="{label.y - LINE / 2 + 1.5:.1f}" width="{wide:.1f}" height="{LINE - 3}" rx="6" '
+        f'<rect x="{x:.1f}" y="{top + 1.5:.1f}" width="{wide:.1f}" height="{anchor.height - 3}" rx="6" '
         f'fill="{_PAPER}" fill-opacity="0.92" stroke="#c3ccd5" stroke-width="0.8"/>'
-        f"{_mark(label.anchor.kind, x + 12, label.y)}{text}"
+        f"{_mark(anchor.kind, x + 12, first)}{_text(anchor.text, x + 22, first + 4.5)}{note}"
     )
 
 
 def _leader(label: Label, width: int) -> str:
-    wide = _plate_width(label.anchor.text)
+    wide = _plate_width(label.anchor)
     x = _MARGIN + wide if label.left else width - _MARGIN - wide
     line = f'x1="{x:.1f}" y1="{label.y:.1f}" x2="{label.anchor.x:.1f}" y2="{label.anchor.y:.1f}"'
     return f'<line {line} stroke="#3e4c59" stroke-width="0.9" stroke-opacity="0.75"/>'
@@ -227,3 +251,7 @@ def _mark(kind: str, x: float, y: float) -> str:
 
 def _text(text: str, x: float, y: float) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" fill="{_INK}">{escape(text)}</text>'
+
+
+def _note(text: str, x: float, y: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" fill="{_STATE}">{escape(text)}</text>'

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 LINE = 24.0
 """Height of one label with the space around it."""
+NOTE_LINE = 15.0
+"""How much higher a label with a note is."""
 
 
 class Anchor(NamedTuple):
@@ -17,6 +21,13 @@ class Anchor(NamedTuple):
     kind: str
     x: float
     y: float
+    note: str = ""
+    """A second line."""
+
+    @property
+    def height(self) -> float:
+        """Of its label, with the space around it."""
+        return label_height(self.note)
 
 
 class Label(NamedTuple):
@@ -27,9 +38,14 @@ class Label(NamedTuple):
     y: float
 
 
-def needed_height(count: int) -> float:
-    """How high a picture must be for so many labels."""
-    return ((count + 1) // 2) * LINE
+def label_height(note: str) -> float:
+    """Of a label with this note, or with none."""
+    return LINE + NOTE_LINE if note else LINE
+
+
+def needed_height(heights: Sequence[float]) -> float:
+    """How high a picture must be for labels of these heights, whichever of them share a side."""
+    return math.fsum(sorted(heights, reverse=True)[: (len(heights) + 1) // 2])
 
 
 def place_labels(anchors: Sequence[Anchor], top: float, bottom: float) -> list[Label]:
@@ -42,21 +58,25 @@ def place_labels(anchors: Sequence[Anchor], top: float, bottom: float) -> list[L
     labels = []
     for left, side in ((True, across[:half]), (False, across[half:])):
         downwards = sorted(side, key=lambda one: one.y)
-        heights = _spread([one.y for one in downwards], top, bottom)
+        heights = _spread(downwards, top, bottom)
         labels += [Label(one, left, y) for one, y in zip(downwards, heights, strict=True)]
     return labels
 
 
-def _spread(wished: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Rising heights at least a line apart, with the least squared distance from those wished for.
+def _spread(anchors: Sequence[Anchor], top: float, bottom: float) -> list[float]:
+    """The labels' middles, none on another, with the least squared distance from the anchors.
 
-    Without the lines themselves this is isotonic regression: neighbours in the wrong order share their mean.
+    Without the labels' heights this is isotonic regression: neighbours in the wrong order share their mean.
     """
+    steps = [(above.height + below.height) / 2 for above, below in itertools.pairwise(anchors)]
+    offsets = list(itertools.accumulate(steps, initial=0.0))[: len(anchors)]
     groups: list[list[float]] = []
-    for place, wish in enumerate(wished):
-        groups.append([wish - place * LINE])
+    for anchor, offset in zip(anchors, offsets, strict=True):
+        groups.append([anchor.y - offset])
         while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
             groups[-2:] = [groups[-2] + groups[-1]]
     levels = [fmean(group) for group in groups for _ in group]
-    first, last = top + LINE / 2, bottom - LINE / 2 - (len(levels) - 1) * LINE
-    return [min(max(level, first), last) + place * LINE for place, level in enumerate(levels)]
+    if not levels:
+        return []
+    first, last = top + anchors[0].height / 2, bottom - anchors[-1].height / 2 - offsets[-1]
+    return [min(max(level, first), last) + offset for level, offset in zip(levels, offsets, strict=True)]

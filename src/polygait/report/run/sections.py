@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from polygait.report.names import counted
+from polygait.report.pictures.cards import CONTENT
 from polygait.report.pictures.recording import Recording
 from polygait.report.run.charts_training import bonus_curves, learning_curves
 from polygait.report.run.evidence import Choice
@@ -131,7 +132,7 @@ def robot_section(findings: Findings, gallery: Gallery) -> Html:
     parts: list[Html] = []
     if gallery.card:
         uri = f"data:image/svg+xml;base64,{base64.b64encode(gallery.card.encode()).decode()}"
-        words = f"{findings.config.task}: joints, bodies and feet"
+        words = f"{findings.config.task}: {CONTENT}"
         picture = tag("img", src=uri, alt=words)
         parts.append(tag("div", picture, class_="card", tabindex=0, role="region", aria_label=words))
     manifest = findings.run.manifest
