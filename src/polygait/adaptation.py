@@ -18,11 +18,11 @@ from scipy import stats
 from polygait.config import AdaptConfig, from_wishes
 from polygait.episodes import Job, Watch, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError
-from polygait.population.population import Population
+from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
 from polygait.tasks.task import Task
-from polygait.variations import Edit, Variation
+from polygait.variations import Edit, Variation, variation_text
 
 EPISODES = 20
 """Per member in the paper's protocol."""
@@ -118,17 +118,18 @@ class Adaptation:
 
 
 def adapt(
-    population: Population,
+    population: PopulationLike,
     variation: str | Variation | Edit | None = None,
     report: Count = silent,
     **wishes: Any,
 ) -> Adaptation:
     """Choose the member that works best in a changed world; the options are those of AdaptConfig."""
+    population = as_population(population)
     config = from_wishes(AdaptConfig, wishes)
     if problems := config.problems(len(population)):
-        raise UserError("\n".join(problems))
+        raise UserError("\n".join(problems), "Nothing was started.")
     make = world_of(population, config.on, config.threads)
-    text = "nominal" if variation is None else str(variation)
+    text = variation_text(variation)
     make(1).set_variation(text)  # an unknown name is told before any episode is run
     make_results_folder(population.path / "adaptations")
     exhaustive = config.selector == "exhaustive"

@@ -8,10 +8,19 @@ import numbers
 import tomllib
 import types
 import typing
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig, seed_problems
+from polygait.config import (
+    DirConfig,
+    DvdConfig,
+    PPOConfig,
+    SmerlConfig,
+    TrainConfig,
+    checked_kinds,
+    seed_problems,
+)
 from polygait.errors import UserError, did_you_mean
 
 METHODS = ("dir", "smerl", "dvd", "multi", "pg")
@@ -121,7 +130,7 @@ LATER_SECTIONS = ("smerl", "dvd")
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
-    config = _plain(config)
+    config = checked_kinds(_plain(config))
     problems = _problems(config)
     paper = config.preset == "paper"
     members = _members(config)
@@ -179,7 +188,8 @@ def _plain(config: TrainConfig) -> TrainConfig:
             problems.append(f"{name} must be a whole number, got {value!r}.")
     for name in ("remove", "overrides"):
         if (value := getattr(config, name)) is not None:
-            found[name] = (value,) if isinstance(value, str) else tuple(value)
+            several = (value,) if isinstance(value, str) else value
+            found[name] = tuple(several) if isinstance(several, Iterable) else several
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     return dataclasses.replace(config, **found)
