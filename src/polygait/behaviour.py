@@ -14,11 +14,11 @@ from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
 from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError, unknown_name
 from polygait.information import TRANSITIONS, gather_experience, information_in, shares_in, standard_filters
-from polygait.population.population import Population
+from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import save_result
 from polygait.progress import Count, silent
 from polygait.tasks.task import check_count
-from polygait.variations import Edit, Variation
+from polygait.variations import Edit, Variation, variation_text
 
 STATES = 2000
 """On which actions are compared, as in the paper."""
@@ -67,7 +67,7 @@ class ContactShares:
 
 
 def diversity_score(
-    population: Population, states: int = STATES, seed: int = 0, form: str = "paper"
+    population: PopulationLike, states: int = STATES, seed: int = 0, form: str = "paper"
 ) -> float:
     """How differently members act on states that random actions visit; −inf if one repeats another.
 
@@ -75,6 +75,7 @@ def diversity_score(
     """
     if form not in _FORMS:
         raise unknown_name("form of the diversity score", form, _FORMS)
+    population = as_population(population)
     return _FORMS[form](mean_actions(population, random_states(population, states, seed)))
 
 
@@ -103,18 +104,18 @@ def mean_actions(population: Population, states: np.ndarray) -> np.ndarray:
 
 
 def contact_pattern(
-    population: Population, member: int = 0, variation: World = None, seed: int = 0
+    population: PopulationLike, member: int = 0, variation: World = None, seed: int = 0
 ) -> ContactPattern:
     """Which feet touch the ground over one episode of a member with mean actions."""
-    if not 0 <= member < len(population):
-        raise UserError(f"There is no member {member}.", f"There are members 0 to {len(population) - 1}.")
-    job = Job(member, _text(variation), episode_seeds(seed, _CONTACTS, 1)[0])
+    population = as_population(population)
+    population.require_member(member)
+    job = Job(member, variation_text(variation), episode_seeds(seed, _CONTACTS, 1)[0])
     contacts = _contacts(population, [job])
     return ContactPattern(contacts.feet, contacts.down[0, : contacts.length[0]], contacts.time_step)
 
 
 def contact_shares(
-    population: Population,
+    population: PopulationLike,
     episodes: int = EPISODES,
     variation: World = None,
     seed: int = 0,
@@ -122,9 +123,12 @@ def contact_shares(
     report: Count = silent,
 ) -> ContactShares:
     """The share of time each foot is down, over episodes of every member with mean actions."""
+    population = as_population(population)
     check_count("episodes", episodes)
     seeds = episode_seeds(seed, _CONTACTS, episodes)
-    jobs = [Job(member.index, _text(variation), one) for member in population.members for one in seeds]
+    jobs = [
+        Job(member.index, variation_text(variation), one) for member in population.members for one in seeds
+    ]
     contacts = _contacts(population, jobs, threads, report)
     down = contacts.down.reshape(len(population), episodes, -1, len(contacts.feet))
     length = contacts.length.reshape(len(population), episodes)
@@ -134,10 +138,6 @@ def contact_shares(
         none_down=1 - down.any(axis=3).sum(axis=2) / length,
         all_down=down.all(axis=3).sum(axis=2) / length,
     )
-
-
-def _text(variation: World) -> str | None:
-    return None if variation is None else str(variation)
 
 
 class _Contacts(NamedTuple):
@@ -233,15 +233,16 @@ class Behaviour:
 
 
 def measure_behaviour(
-    population: Population, report: Callable[[str], Count] = lambda _: silent, **wishes: Any
+    population: PopulationLike, report: Callable[[str], Count] = lambda _: silent, **wishes: Any
 ) -> Behaviour:
     """Every measure at once; the options are those of BehaviourConfig. Kept in the run's folder.
 
     `report` gives a counter for each kind of work.
     """
+    population = as_population(population)
     config = from_wishes(BehaviourConfig, wishes)
     if problems := config.problems():
-        raise UserError("\n".join(problems))
+        raise UserError("\n".join(problems), "Nothing was started.")
     seed, threads = config.seed, config.threads
     actions = mean_actions(population, random_states(population, config.states, seed))
     contacts, variance, information = None, {}, {}

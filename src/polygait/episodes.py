@@ -99,6 +99,11 @@ def run_members(
 
 def counting(report: Count, total: int) -> Watch:
     """A watcher that tells how many of the episodes are finished."""
+    if not callable(report):
+        raise UserError(
+            f"report must be a function of (done, total), got {report!r}.",
+            'Leave it out; options are given by name, such as suite="paper".',
+        )
     done = 0
     report(done, total)
 

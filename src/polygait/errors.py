@@ -23,7 +23,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence that names near matches, or all choices when none is near."""
     choices = sorted(set(known))
-    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), choices, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {_listed(near, 'or')}?"
     if not choices:

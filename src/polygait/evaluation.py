@@ -16,10 +16,10 @@ from polygait.config import EvaluateConfig, from_wishes
 from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_members, world_of
 from polygait.errors import UserError
 from polygait.population.files import read_bounded
-from polygait.population.population import Population
+from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
 from polygait.progress import Count, silent
-from polygait.suites import Condition, suite_conditions
+from polygait.suites import Condition, suite_conditions, suite_name
 from polygait.tasks.task import Task
 from polygait.variations import parse_variation
 from polygait.versions import versions
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
 
 def evaluate(
-    population: Population,
+    population: PopulationLike,
     report: Count = silent,
     announce: Callable[[Plan], None] | None = None,
     **wishes: Any,
@@ -73,9 +73,10 @@ def evaluate(
     Results are kept in the run's folder as Parquet and CSV, those of other settings beside each other: an
     evaluation that was interrupted goes on, and one that is asked for again is read.
     """
+    population = as_population(population)
     config = from_wishes(EvaluateConfig, wishes)
     if problems := config.problems():
-        raise UserError("\n".join(problems))
+        raise UserError("\n".join(problems), "Nothing was started.")
     make = world_of(population, config.on, config.threads)
     task = make(1)
     conditions = suite_conditions(config.suite, task)
@@ -150,7 +151,7 @@ class _Table:
         where = f"{config.on}." if config.on else ""
         make_results_folder(folder)  # before any episode is run
         self._folder = folder
-        self._name = file_name(f"{where}{Path(config.suite).name.removesuffix('.toml')}")
+        self._name = file_name(f"{where}{suite_name(config.suite)}")
         self._config = config
         self._rows = {_key(row): row for row in self._read()}
 

@@ -17,7 +17,7 @@ from polygait.diversity.information import (
 from polygait.diversity.variance import between_shares
 from polygait.episodes import IDLE, Frame, Job, Watch, episode_seeds, run_members, world_of
 from polygait.errors import UserError
-from polygait.population.population import Population
+from polygait.population.population import Population, PopulationLike, as_population
 from polygait.progress import Count, silent
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import check_count
@@ -30,7 +30,7 @@ _EXPERIENCE = 2  # what episode seeds are for
 
 
 def conditional_information(
-    population: Population,
+    population: PopulationLike,
     filters: Mapping[str, StateFilter] | None = None,
     transitions: int = TRANSITIONS,
     seed: int = 0,
@@ -40,19 +40,32 @@ def conditional_information(
 
     Without filters: the whole state, the run's own filter, and nothing. At most ln(members).
     """
+    population = as_population(population)
+    _check_filters(filters)
     experience = gather_experience(population, transitions, seed)
     return information_in(experience, filters or standard_filters(population), seed, report)
 
 
 def variance_shares(
-    population: Population, transitions: int = TRANSITIONS, seed: int = 0, report: Count = silent
+    population: PopulationLike, transitions: int = TRANSITIONS, seed: int = 0, report: Count = silent
 ) -> dict[str, float]:
     """The share of variance between members for every part of the state, from coarse parts to numbers.
 
     A part's share is the mean over its numbers, each taken in its own standard deviations; numbers that
     never vary are left out, and a part that has no other is NaN.
     """
+    population = as_population(population)
     return shares_in(gather_experience(population, transitions, seed, report=report), population)
+
+
+def _check_filters(filters: Mapping[str, StateFilter] | None) -> None:
+    if filters is not None and not (
+        isinstance(filters, Mapping) and all(isinstance(one, StateFilter) for one in filters.values())
+    ):
+        raise UserError(
+            f"filters must be a mapping from names to StateFilters, got {filters!r}.",
+            'Write {"own": population.filter}, or leave filters out for the usual three.',
+        )
 
 
 def standard_filters(population: Population) -> dict[str, StateFilter]:

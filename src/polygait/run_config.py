@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import TrainConfig, seed_problems
+from polygait.config import TrainConfig, checked_kinds, seed_problems
 from polygait.config.settings import from_plain_record, with_setting
 from polygait.diversity.method import Method
 from polygait.diversity.registry import METHODS
@@ -98,7 +98,7 @@ class RunConfig:
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
-    config = _plain(config)
+    config = checked_kinds(_plain(config))
     if problems := _problems(config):
         raise UserError("\n".join(problems), "Nothing was started.")
     method, learner = METHODS.find(config.method), LEARNERS.find(config.learner)
@@ -151,7 +151,8 @@ def _plain(config: TrainConfig) -> TrainConfig:
             problems.append(f"{name} must be a whole number, got {value!r}.")
     for name in ("remove", "overrides"):
         if (value := getattr(config, name)) is not None:
-            found[name] = (value,) if isinstance(value, str) else tuple(value)
+            several = (value,) if isinstance(value, str) else value
+            found[name] = tuple(several) if isinstance(several, Iterable) else several
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     return dataclasses.replace(config, **found)

@@ -9,10 +9,10 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from polygait.config import TrainConfig
+from polygait.config import TrainConfig, checked_kinds, from_wishes
 from polygait.errors import UserError
 from polygait.interruption import Interruption
-from polygait.population.population import Population, load
+from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
 from polygait.run_config import RunConfig, resolve
@@ -33,13 +33,17 @@ class Extension(NamedTuple):
     """Begin no new member after so many hours."""
 
 
-def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | None = None) -> Population:
-    """Grow a population from nothing into a new run folder."""
+def train(
+    config: TrainConfig | str, out: str | os.PathLike[str], report: Report | None = None, **wishes: Any
+) -> Population:
+    """Grow a population from nothing into a new run folder; for a task's name, options are TrainConfig's."""
+    config = _wanted(config, wishes)
     return go_on(begin(config, out), config.threads, report)
 
 
 def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> RunFolder:
     """A new run folder with every choice written down, and whatever else its maker wants to remember."""
+    out = run_path(out)
     resolved = _prepared(resolve(config))
     task = make_task(resolved.task, **resolved.task_options)
     state_filter = task.default_filter
@@ -58,17 +62,16 @@ def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> R
     return RunFolder.create(out, description)
 
 
-def resume(
-    path: str | os.PathLike[str], threads: int | None = None, report: Report | None = None
-) -> Population:
+def resume(path: PopulationLike, threads: int | None = None, report: Report | None = None) -> Population:
     """Go on where a run stopped, bit for bit; a finished run is left as it is."""
+    path = run_path(path)
     run = RunFolder.open(path)
     return load(path) if run.complete else go_on(run, threads, report)
 
 
 def extend(
-    path: str | os.PathLike[str],
-    extension: Extension,
+    path: PopulationLike,
+    extension: Extension | int,
     threads: int | None = None,
     report: Report | None = None,
 ) -> Population:
@@ -77,6 +80,8 @@ def extend(
     Those of DiR differ from all earlier ones, those of Multi are as independent as ever. SMERL and DvD
     compare members while these train together: new members differ among themselves, and it is said.
     """
+    path = run_path(path)
+    extension = checked_kinds(extension if isinstance(extension, Extension) else Extension(extension))
     run = RunFolder.open(path)
     config = RunConfig.from_json(run.manifest["config"])
     _check(extension, config)
@@ -98,6 +103,18 @@ def extend(
             }
         )
     return go_on(run, threads, report)
+
+
+def _wanted(config: TrainConfig | str, wishes: dict[str, Any]) -> TrainConfig:
+    """A training by its configuration, or by the name of its task; options beside it go before."""
+    if isinstance(config, str):
+        return from_wishes(TrainConfig, {"task": config, **wishes})
+    if not isinstance(config, TrainConfig):
+        raise UserError(
+            f"A training is described by a TrainConfig or by the name of a task, got {config!r}.",
+            'Write for example train("walker", out="runs/walker", members=5).',
+        )
+    return from_wishes(TrainConfig, {**vars(config), **wishes}) if wishes else config
 
 
 def _prepared(config: RunConfig) -> RunConfig:
@@ -130,6 +147,8 @@ def _check(extension: Extension, config: RunConfig) -> None:
         problems.append(f"members must be at least 1, got {extension.members}.")
     if extension.max_hours is not None and not extension.max_hours > 0:
         problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
+    if extension.until_novelty is not None and math.isnan(extension.until_novelty):
+        problems.append("until_novelty must be a number, got nan.")
     if extension.until_novelty is not None and not method.reports_novelty:
         problems.append(f"until_novelty needs a method that measures novelty; {config.method} does not.")
     if extension.max_hours is not None and method.simultaneous:

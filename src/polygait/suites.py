@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from polygait.variations import (
     SensorFailure,
     needs_number,
     parse_variation,
+    variation_text,
 )
 
 SCALES = tuple(round(0.5 + 0.1 * step, 1) for step in range(20))
@@ -44,8 +45,14 @@ class Condition(NamedTuple):
 NOMINAL = Condition("nominal", None, "nominal")
 
 
-def suite_conditions(suite: str, task: Task) -> list[Condition]:
+Suite = str | Sequence[Any] | Mapping[str, Any]
+"""A name, a path, or variations: in a list, or in a mapping from names."""
+
+
+def suite_conditions(suite: Suite, task: Task) -> list[Condition]:
     """The conditions of a suite for a robot; the paper's are all it has where the paper has no such robot."""
+    if not isinstance(suite, str):
+        return _given_conditions(suite)
     if suite.endswith(".toml"):
         return listed_conditions(suite, read_suite(suite))
     if suite not in NAMES:
@@ -58,6 +65,24 @@ def suite_conditions(suite: str, task: Task) -> list[Condition]:
             "List variations in a TOML file and give its path as the suite.",
         )
     return [NOMINAL, *found]
+
+
+def suite_name(suite: Suite) -> str:
+    """What results of a suite are kept under."""
+    return Path(suite).name.removesuffix(".toml") if isinstance(suite, str) else "variations"
+
+
+def _given_conditions(variations: Sequence[Any] | Mapping[str, Any]) -> list[Condition]:
+    """The conditions of a suite that is handed over as it is."""
+    named = (
+        variations if isinstance(variations, Mapping) else {variation_text(one): one for one in variations}
+    )
+    if not named:
+        raise UserError(
+            f"A suite needs at least one variation, got {variations!r}.",
+            f'Write for example suite=["broken-foot", "gravity=1.4"], or one of {", ".join(NAMES)}.',
+        )
+    return [Condition(str(name), None, variation_text(one)) for name, one in named.items()]
 
 
 def offered_suites(task: Task) -> dict[str, list[Condition]]:

@@ -18,18 +18,18 @@ from polygait.config import AdaptConfig, from_wishes
 from polygait.config.settings import with_setting
 from polygait.episodes import counting, world_of
 from polygait.errors import UserError, did_you_mean
-from polygait.population.population import Population
+from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
-from polygait.variations import Edit, Variation, parse_variation
+from polygait.variations import Edit, Variation, parse_variation, variation_text
 
 _SHARED = ("selector", "settings", "held_out", "seed", "on", "threads")
 """Options of every adaptation; the others are a selector's own."""
 
 
 def adapt(
-    population: Population,
-    variation: str | Variation | Edit | None,
+    population: PopulationLike,
+    variation: str | Variation | Edit | None = None,
     report: Count = silent,
     **wishes: Any,
 ) -> Adaptation:
@@ -37,13 +37,14 @@ def adapt(
 
     Every answer is kept in the run's folder; only who asks the very same again replaces it.
     """
+    population = as_population(population)
     config = from_wishes(AdaptConfig, wishes)
     selector = make_selector(config, population)
     config = replace(
         config, **{name: one for name, one in asdict(selector.config).items() if hasattr(config, name)}
     )
     make = world_of(population, config.on, config.threads)
-    text = "nominal" if variation is None else str(variation)
+    text = variation_text(variation)
     task = make(1)
     task.set_variation(text)  # an unknown name is told before any episode is run
     make_results_folder(population.path / "adaptations")
@@ -97,6 +98,6 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
             problems.append(f"{name} cannot be {value!r}; {error}.")
     problems += kind.problems(options, len(population))
     if problems:
-        raise UserError("\n".join(problems))
+        raise UserError("\n".join(problems), "Nothing was started.")
     nominal = np.array([member.summary["nominal_return"] for member in population.members])
     return kind(kind.complete(options, len(population)), nominal)

@@ -1,5 +1,6 @@
 """Every choice a run is made of: frozen records whose fields are also their documentation."""
 
+from polygait.config.kinds import checked_kinds
 from polygait.config.learners import PPOConfig, SACConfig
 from polygait.config.wishes import (
     AdaptConfig,
@@ -19,6 +20,7 @@ __all__ = [
     "SACConfig",
     "TrainConfig",
     "check_seed",
+    "checked_kinds",
     "from_wishes",
     "seed_problems",
 ]

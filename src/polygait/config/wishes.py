@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
+from polygait.config.kinds import checked_kinds
 from polygait.errors import UserError, unknown_name
 
 Record = TypeVar("Record", bound=Any)
@@ -18,8 +20,10 @@ def seed_problems(seed: int) -> list[str]:
 
 def check_seed(seed: int) -> None:
     """Raise a UserError for a seed that cannot be one."""
-    if found := seed_problems(seed):
-        raise UserError(*found)
+    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool):
+        raise UserError(f"seed must be a whole number, got {seed!r}.", "Give for example seed=0.")
+    if found := seed_problems(int(seed)):
+        raise UserError("\n".join(found), "Give for example seed=0.")
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,9 @@ class AdaptConfig:
 class EvaluateConfig:
     """What to measure of a population."""
 
-    suite: str = "paper"
-    """nominal, damage, dynamics, sensors, paper, or the path of a TOML file with variations."""
+    suite: str | Sequence[Any] | Mapping[str, Any] = "paper"
+    """nominal, damage, dynamics, sensors, paper, or the path of a TOML file with variations; in Python also a
+    list of variations, or a mapping from names to variations."""
     episodes: int = 20
     """Episodes per member and condition."""
     seed: int = 0
@@ -143,4 +148,4 @@ def from_wishes(kind: type[Record], wishes: Mapping[str, Any]) -> Record:
     for name in wishes:
         if name not in (known := [field.name for field in fields(kind)]):
             raise unknown_name("option", name, known)
-    return kind(**wishes)
+    return checked_kinds(kind(**wishes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from polygait.population.trees import flatten_tree, unflatten_tree
 from polygait.run_config import RunConfig
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
-from polygait.tasks.task import Task
+from polygait.tasks.task import Task, checked_numbers
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Population:
     """The finished members of a run folder."""
 
     def __init__(self, run: RunFolder) -> None:
+        if not isinstance(run, RunFolder):
+            raise UserError(
+                f"A Population is made from a RunFolder, got {run!r}.", "Open one with load(path)."
+            )
         manifest = run.manifest
         self.path = run.path
         self.config = RunConfig.from_json(manifest["config"])
@@ -64,11 +69,8 @@ class Population:
 
     def act(self, observations: np.ndarray, member: int) -> np.ndarray:
         """One member's mean actions in [−1, 1], (n, action size) for raw observations (n, state)."""
-        if not 0 <= member < len(self.members):
-            raise UserError(
-                f"There is no member {member}.", f"This population has members 0 to {len(self.members) - 1}."
-            )
-        observations = np.atleast_2d(np.asarray(observations, dtype=np.float32))
+        self.require_member(member)
+        observations = np.atleast_2d(checked_numbers("observations", observations, np.float32))
         if observations.ndim != 2 or observations.shape[1] != self.layout.size:
             raise UserError(
                 f"Expected observations of shape (n, {self.layout.size}), got {observations.shape}.",
@@ -83,6 +85,14 @@ class Population:
         """Some members, ready to act in so many environments each; a row's action depends on no other row."""
         policies = stacked([self.members[member].policy for member in members])
         return self._learner.actor(policies, num_envs, ALONE)
+
+    def require_member(self, member: int) -> None:
+        """Say which members there are to who asks for another."""
+        whole = isinstance(member, numbers.Integral) and not isinstance(member, bool)
+        if not whole or not 0 <= member < len(self.members):
+            raise UserError(
+                f"There is no member {member!r}.", f"There are members 0 to {len(self.members) - 1}."
+            )
 
     def member_arrays(self, index: int) -> list[np.ndarray]:
         """All numbers with which a member acts, in a fixed order."""
@@ -100,8 +110,29 @@ class Population:
         return make_task(self.config.task, num_envs=num_envs, **self.config.task_options, **options)
 
 
+PopulationLike = Population | str | os.PathLike[str]
+"""A population, or the path of the run folder that holds it."""
+
+
+def as_population(given: PopulationLike) -> Population:
+    """The population that is meant."""
+    return given if isinstance(given, Population) else load(given)
+
+
+def run_path(given: PopulationLike) -> str | os.PathLike[str]:
+    """The run folder that is meant."""
+    if isinstance(given, Population):
+        return given.path
+    if not isinstance(given, str | os.PathLike):
+        raise UserError(
+            f"A run is named by the path of its folder, got {given!r}.", "Give for example 'runs/walker'."
+        )
+    return given
+
+
 def load(path: str | os.PathLike[str]) -> Population:
     """The population in a run folder, checked; needs nothing but the folder."""
+    path = run_path(path)
     population = Population(RunFolder.open(path))
     if not population.members:
         raise UserError(f"{path} has no finished member yet.", f"Go on with: polygait resume {path}")

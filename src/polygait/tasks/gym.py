@@ -142,10 +142,19 @@ class GymTask(BatchedTask):
 def _make(name: str, options: dict[str, Any], limit: int | None) -> gymnasium.Env:
     try:
         return gymnasium.make(name, max_episode_steps=limit, **options)
-    except (gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled) as error:
-        if isinstance(error, gymnasium.error.DependencyNotInstalled):
-            raise UserError(f"{name} needs a package that is not installed: {error}") from error
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise UserError(f"{name} needs a package that is not installed.", str(error)) from error
+    except gymnasium.error.UnregisteredEnv:
         raise unknown_name("Gymnasium environment", name, gymnasium.registry) from None
+    except gymnasium.error.Error as error:
+        raise UserError(f"Gymnasium cannot make {name!r}.", f"It says: {error}") from error
+    except TypeError as error:
+        if not options:
+            raise
+        raise UserError(
+            f"{name} cannot be made with {', '.join(f'{one}={value!r}' for one, value in options.items())}.",
+            f"It says: {error}",
+        ) from error
 
 
 def _flat(env: gymnasium.Env) -> gymnasium.Env:
@@ -170,6 +179,11 @@ def _action_bounds(space: gymnasium.Space, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _layout(given: StateLayout | None, size: int) -> StateLayout:
+    if given is not None and not isinstance(given, StateLayout):
+        raise UserError(
+            f"A layout must be a StateLayout, got {given!r}.",
+            'Make one: StateLayout.of({"torso.position": ("height", "pitch")}).',
+        )
     layout = given or StateLayout.numbered(size)
     if layout.size != size:
         raise UserError(

@@ -15,7 +15,15 @@ from polygait.tasks.divergence import BAD_STATE, divert_warnings
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
-from polygait.tasks.task import EnvIds, Step, Variations, check_count, check_snapshot, checked_actions
+from polygait.tasks.task import (
+    EnvIds,
+    Step,
+    Variations,
+    check_count,
+    check_snapshot,
+    checked_actions,
+    checked_numbers,
+)
 from polygait.tasks.world import World
 from polygait.variations import Effect, check_conditions
 
@@ -69,14 +77,16 @@ class MujocoTask(BatchedTask):
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
         """Begin episodes at given states, one row of positions and velocities per environment."""
         rows = row_ids(env_ids, self.num_envs)
+        qpos, qvel = checked_numbers("qpos", qpos), checked_numbers("qvel", qvel)
         for name, values, size in (("qpos", qpos, self.model.nq), ("qvel", qvel, self.model.nv)):
-            if np.shape(values) != (len(rows), size) or not np.isfinite(values).all():
+            if values.shape != (len(rows), size) or not np.isfinite(values).all():
                 raise UserError(
                     f"Expected {name} of shape ({len(rows)}, {size}), one finite row per environment, "
-                    f"got shape {np.shape(values)}{'' if np.isfinite(values).all() else ' with NaN or inf'}."
+                    f"got shape {values.shape}{'' if np.isfinite(values).all() else ' with NaN or inf'}.",
+                    "Take them from task.physics.qpos and task.physics.qvel, which have this shape.",
                 )
         self._rewind(rows)
-        self._place(rows, np.asarray(qpos), np.asarray(qvel))
+        self._place(rows, qpos, qvel)
         self._begin(rows, None if self.robot.fields else {})
         return self._observation.copy()
 

@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, cast
 
-from polygait.errors import unknown_name
+from polygait.errors import UserError, unknown_name
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.robot import Robot
-from polygait.tasks.task import Task, Variations, check_limit
+from polygait.tasks.task import Task, Variations, check_limit, check_whole
 
 ROBOTS = {
     "hopper": "polygait.tasks.hopper:Hopper",
@@ -47,6 +47,12 @@ def make_task(
     `contact_forces=False` for the Ant, and `max_episode_steps`. A name such as `gym:HalfCheetah-v5`
     makes a Gymnasium environment; its options are handed to gymnasium.make.
     """
+    if not isinstance(name, str):
+        raise UserError(
+            f"A task is made by its name, got {name!r}.",
+            f"Give one of {', '.join(task_names())}, or gym:ENV-ID; MujocoTask makes one of a Robot.",
+        )
+    check_whole("seed", seed)
     common = {"num_envs": num_envs, "seed": seed, "variation": variation}
     if name.startswith(GYM_PREFIX):
         from polygait.tasks.gym import GymTask

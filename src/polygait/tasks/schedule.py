@@ -77,8 +77,12 @@ def row_ids(env_ids: EnvIds, num_envs: int) -> np.ndarray:
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise UserError(
             f"Environment ids must be a list of whole numbers or a mask of {num_envs} booleans, "
-            f"got an array of {ids.dtype} with shape {ids.shape}."
+            f"got an array of {ids.dtype} with shape {ids.shape}.",
+            f"Give for example env_ids=[{num_envs - 1}].",
         )
     if ids.min() < 0 or ids.max() >= num_envs or len(set(ids.tolist())) != len(ids):
-        raise UserError(f"Environment ids must be different numbers in 0…{num_envs - 1}, got {ids.tolist()}.")
+        raise UserError(
+            f"Environment ids must be different numbers in 0…{num_envs - 1}, got {ids.tolist()}.",
+            "Name each environment once, or leave env_ids out for all.",
+        )
     return ids.astype(np.intp)

@@ -16,6 +16,8 @@ import numpy as np
 
 from polygait.errors import UserError, unknown_name
 
+_WRITE_LAYOUT = 'Write StateLayout.of({"torso.position": ("height", "pitch")}).'
+
 
 @dataclass(frozen=True)
 class StateLayout:
@@ -24,9 +26,13 @@ class StateLayout:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.names, str) or not isinstance(self.names, Sequence):
+            raise UserError(f"A state layout is a list of names, got {self.names!r}.", _WRITE_LAYOUT)
+        object.__setattr__(self, "names", tuple(self.names))
         seen: set[str] = set()
         for name in self.names:
-            if not all(name.split(".")) or any(character in name for character in "*?[] "):
+            words = name.split(".") if isinstance(name, str) else [""]
+            if not all(words) or any(character in name for character in "*?[] "):
                 raise UserError(
                     f"Not a state name: {name!r}.",
                     "Use words joined by dots, such as 'torso.position.height'.",
@@ -44,6 +50,10 @@ class StateLayout:
     @classmethod
     def of(cls, parts: Mapping[str, Sequence[str]]) -> StateLayout:
         """A layout from part names and the leaf names inside each, in order."""
+        if not isinstance(parts, Mapping) or not all(
+            isinstance(leaves, Sequence) and not isinstance(leaves, str) for leaves in parts.values()
+        ):
+            raise UserError(f"A state layout is parts with lists of names, got {parts!r}.", _WRITE_LAYOUT)
         return cls(tuple(f"{part}.{leaf}" for part, leaves in parts.items() for leaf in leaves))
 
     @classmethod
@@ -76,9 +86,14 @@ class StateLayout:
 
     def select(self, patterns: str | Iterable[str]) -> np.ndarray:
         """The sorted indices of every number whose name, or a part it belongs to, matches a pattern."""
-        patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+        single = isinstance(patterns, str) or not isinstance(patterns, Iterable)
+        wanted: list[Any] = [patterns] if single else list(patterns)
+        if not all(isinstance(one, str) for one in wanted):
+            raise UserError(
+                f"State parts are named by texts, got {patterns!r}.", 'Write for example ["right_leg.*"].'
+            )
         chosen: set[int] = set()
-        for pattern in patterns:
+        for pattern in wanted:
             matching = [part for part in self.parts if fnmatch.fnmatchcase(part, pattern)]
             if not matching:
                 raise unknown_name("state part", pattern, self.parts)
@@ -125,6 +140,7 @@ class StateFilter:
     kept: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        _require_layout(self.layout)
         if list(self.kept) != sorted(set(self.kept) & set(range(self.layout.size))):
             raise UserError(
                 f"A filter's indices must be sorted, unique and within 0…{self.layout.size - 1}, "
@@ -135,17 +151,20 @@ class StateFilter:
     @classmethod
     def remove(cls, layout: StateLayout, patterns: str | Iterable[str]) -> StateFilter:
         """Keep everything but the parts named."""
+        _require_layout(layout)
         removed = set(layout.select(patterns).tolist())
         return cls(layout, tuple(index for index in range(layout.size) if index not in removed))
 
     @classmethod
     def keep(cls, layout: StateLayout, patterns: str | Iterable[str]) -> StateFilter:
         """Keep only the parts named."""
+        _require_layout(layout)
         return cls(layout, tuple(layout.select(patterns).tolist()))
 
     @classmethod
     def identity(cls, layout: StateLayout) -> StateFilter:
         """Keep the whole state: f(s) = s."""
+        _require_layout(layout)
         return cls(layout, tuple(range(layout.size)))
 
     @classmethod
@@ -208,6 +227,13 @@ class StateFilter:
             verdict = {0: "removed", len(indices): "kept"}.get(share, f"keeps {share}")
             lines.append(f"{part:<28}{len(indices):>5}  {verdict}")
         return "\n".join([*lines, f"{'total':<28}{self.layout.size:>5}  keeps {self.size}"])
+
+
+def _require_layout(layout: object) -> None:
+    if not isinstance(layout, StateLayout):
+        raise UserError(
+            f"A filter needs a StateLayout, got {layout!r}.", "Give the layout of a task: task.layout."
+        )
 
 
 def _prefixes(name: str) -> list[str]:

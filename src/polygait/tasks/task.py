@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
+import reprlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64
@@ -100,7 +102,7 @@ class Task(Protocol):
 
 def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.ndarray:
     """Finite float64 actions of the right shape, or an error that names the environment."""
-    actions = np.asarray(actions, dtype=np.float64)
+    actions = checked_numbers("actions", actions)
     if actions.shape != (num_envs, action_size):
         raise UserError(
             f"Expected actions of shape ({num_envs}, {action_size}), (environments, actions), "
@@ -118,10 +120,30 @@ def checked_actions(actions: np.ndarray, num_envs: int, action_size: int) -> np.
     return actions
 
 
+def checked_numbers(name: str, values: Any, dtype: Any = np.float64) -> np.ndarray:
+    """An array of numbers from whatever holds some; text and rows of different length do not."""
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError):
+        raise UserError(
+            f"Expected {name} that are numbers, in rows of equal length, got {reprlib.repr(values)}.",
+            "Give a NumPy array or nested lists of numbers.",
+        ) from None
+
+
 def check_count(name: str, count: int) -> None:
-    """A number of things must be at least 1."""
+    """A number of things must be whole and at least 1."""
+    check_whole(name, count)
     if count < 1:
         raise UserError(f"{name} must be at least 1, got {count}.", f"Leave {name} out for its default.")
+
+
+def check_whole(name: str, number: int) -> None:
+    """A whole number, also one of NumPy's; True is none."""
+    if not isinstance(number, numbers.Integral) or isinstance(number, bool):
+        raise UserError(
+            f"{name} must be a whole number, got {number!r}.", f"Leave {name} out for its default."
+        )
 
 
 def check_limit(limit: object) -> None:
@@ -132,11 +154,18 @@ def check_limit(limit: object) -> None:
 
 def checked_seeds(seeds: Sequence[int] | np.ndarray, count: int) -> list[int]:
     """One whole number per environment, within 64 bits."""
-    if len(seeds) != count or not all(float(one).is_integer() for one in seeds):
+    listed = list(seeds) if isinstance(seeds, Sequence | np.ndarray) else None
+    if (
+        listed is None
+        or len(listed) != count
+        or not all(isinstance(one, numbers.Real) and float(one).is_integer() for one in listed)
+    ):
+        counted = "" if listed is None else f"{len(listed)}: "
         raise UserError(
-            f"Expected {count} whole numbers as seeds, one per environment, got {len(seeds)}: {seeds}."
+            f"Expected {count} whole numbers as seeds, one per environment, got {counted}{seeds}.",
+            f"Give for example seeds={list(range(count))[:8]}, or leave seeds out.",
         )
-    return [int(one) % 2**64 for one in seeds]
+    return [int(one) % 2**64 for one in listed]
 
 
 def check_snapshot(snapshot: Mapping[str, np.ndarray], like: Mapping[str, np.ndarray]) -> None:

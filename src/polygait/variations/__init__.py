@@ -29,6 +29,7 @@ from polygait.variations.language import (
     check_conditions,
     needs_number,
     parse_variation,
+    variation_text,
 )
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "check_conditions",
     "needs_number",
     "parse_variation",
+    "variation_text",
 ]

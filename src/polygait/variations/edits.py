@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -272,7 +272,22 @@ class Variation:
 
     edits: tuple[Edit, ...] = ()
 
+    def __post_init__(self) -> None:
+        edits = (self.edits,) if isinstance(self.edits, Edit) else self.edits
+        if (
+            isinstance(edits, str)
+            or not isinstance(edits, Sequence)
+            or not all(isinstance(one, Edit) for one in edits)
+        ):
+            raise UserError(
+                f"A Variation is made of edits such as BrokenJoint('foot_joint'), got {self.edits!r}.",
+                "A text such as 'broken-foot' is a variation by itself: give it as it is.",
+            )
+        object.__setattr__(self, "edits", tuple(edits))
+
     def __add__(self, other: Variation | Edit) -> Variation:
+        if not isinstance(other, Variation | Edit):
+            return NotImplemented
         return Variation(self.edits + (other.edits if isinstance(other, Variation) else (other,)))
 
     def __iter__(self) -> Iterator[Edit]:

@@ -61,14 +61,22 @@ def parse_variation(text: str | Variation | Edit | None, conditions: Mapping[str
         return text
     if isinstance(text, Edit):
         return Variation((text,))
-    if not isinstance(text, str):
-        raise UserError(
-            f"A variation is a text such as 'broken-foot', an edit or None, got {text!r}.",
-            "See `polygait tasks NAME` for the conditions of a robot.",
-        )
+    text = variation_text(text)
     if text.strip() == "nominal":
         return Variation()
     return Variation(tuple(edit for words in _pieces(text) for edit in _edits(words, conditions)))
+
+
+def variation_text(variation: str | Variation | Edit | None) -> str:
+    """One variation as text, in which form it travels and is kept."""
+    if variation is None:
+        return "nominal"
+    if not isinstance(variation, str | Variation | Edit):
+        raise UserError(
+            f"A variation is a text such as 'broken-foot', an edit or None, got {variation!r}.",
+            "Join several edits by + in one text: 'broken-foot+gravity=1.4'.",
+        )
+    return str(variation)
 
 
 def needs_number(name: str, conditions: Mapping[str, str]) -> bool:
