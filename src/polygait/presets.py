@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import numbers
 import tomllib
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig, seed_problems
+from polygait.config import (
+    DirConfig,
+    DvdConfig,
+    PPOConfig,
+    SmerlConfig,
+    TrainConfig,
+    count_problems,
+    seed_problems,
+    with_whole_numbers,
+)
+from polygait.counts import LARGEST, WHOLE_NUMBER, read_count
 from polygait.errors import UserError, did_you_mean
 
 METHODS = ("dir", "smerl", "dvd", "multi", "pg")
@@ -168,21 +177,12 @@ def resolve(config: TrainConfig) -> RunConfig:
 
 
 def _plain(config: TrainConfig) -> TrainConfig:
-    """NumPy's whole numbers as Python's, and a single text where several may stand as a list of one."""
+    """Counts as Python's whole numbers, and a single text where several may stand as a list of one."""
     found: dict[str, Any] = {}
-    problems = []
-    for name in ("members", "steps", "seed", "envs", "threads"):
-        value = getattr(config, name)
-        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            found[name] = int(value)
-        elif value is not None:
-            problems.append(f"{name} must be a whole number, got {value!r}.")
     for name in ("remove", "overrides"):
         if (value := getattr(config, name)) is not None:
             found[name] = (value,) if isinstance(value, str) else tuple(value)
-    if problems:
-        raise UserError("\n".join(problems), "Nothing was started.")
-    return dataclasses.replace(config, **found)
+    return dataclasses.replace(with_whole_numbers(config), **found)
 
 
 def _members(config: TrainConfig) -> int:
@@ -207,7 +207,8 @@ def _size_problems(run: RunConfig) -> list[str]:
     """Numbers that are possible alone but not together."""
     steps, found = run.ppo.rollout_steps, []
     if run.envs > 0 and steps % run.envs:
-        found.append(f"ppo.rollout_steps {steps} is not a multiple of envs {run.envs}.")
+        more = steps + -steps % run.envs
+        found.append(f"ppo.rollout_steps {steps} is not a multiple of `envs` {run.envs}; {more} is one.")
     for name, part, samples in (("dir", run.dir, steps), ("smerl", run.smerl, steps * run.members)):
         if run.method == name and part.minibatch_size > part.epochs * samples:
             found.append(
@@ -218,17 +219,15 @@ def _size_problems(run: RunConfig) -> list[str]:
 
 def _problems(config: TrainConfig) -> list[str]:
     found = seed_problems(config.seed)
-    for name in ("steps", "members", "envs", "threads"):
-        value = getattr(config, name)
-        if value is not None and value < 1:
-            found.append(f"{name} must be at least 1, got {value}.")
+    found += count_problems(config, {"steps": 1}, most=LARGEST)
+    found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
     for kind, name, known in (("method", config.method, METHODS), ("preset", config.preset, PRESETS)):
         if name not in known:
             found.append(f"Unknown {kind}: {name!r}. {did_you_mean(name, known)}")
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
-        found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
+        found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
     if config.alpha is not None and config.method in WITHOUT_BONUS:
-        found.append(f"alpha is the factor of a bonus that {config.method} does not have.")
+        found.append(f"`alpha` is the factor of a bonus that {config.method} does not have: leave it out.")
     found += [
         f"{text} is for {text.partition('.')[0]}; the method is {config.method}."
         for text in config.overrides
@@ -256,7 +255,7 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
     try:
         read = _value(kind, value.strip())
     except ValueError:
-        return run, f"{path.strip()} cannot be {value.strip()!r}; it is a {_kind_name(kind)}."
+        return run, f"{path.strip()} must be {_kind_name(kind)}, got {value.strip()!r}."
     if not name:
         return dataclasses.replace(run, **{section: read}), ""
     return dataclasses.replace(run, **{section: dataclasses.replace(owner, **{name: read})}), ""
@@ -264,11 +263,14 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
 
 def _with_task_option(run: RunConfig, name: str, text: str) -> tuple[RunConfig, str]:
     """The task itself knows which options it has; it is asked before anything starts."""
-    try:
-        read = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return run, f"task.{name} cannot be {text!r}; give a number, true, false or a quoted text."
-    return dataclasses.replace(run, task_options={**run.task_options, name: read}), ""
+    for read in (_toml_value, read_count) if "." in text else (read_count, _toml_value):  # 1e3 is 1000
+        with contextlib.suppress(ValueError):
+            return dataclasses.replace(run, task_options={**run.task_options, name: read(text)}), ""
+    return run, f"task.{name} must be a number, true, false or a quoted text, got {text!r}."
+
+
+def _toml_value(text: str) -> Any:
+    return tomllib.loads(f"value = {text}")["value"]
 
 
 def setting_text(value: Any) -> str:
@@ -300,7 +302,7 @@ def _value(kind: Any, text: str) -> Any:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)
         return text.lower() == "true"
-    return int(text.replace("_", "")) if kind is int else kind(text)
+    return read_count(text) if kind is int else kind(text)
 
 
 def _first_that_reads(kinds: tuple[Any, ...], text: str) -> Any:
@@ -312,9 +314,14 @@ def _first_that_reads(kinds: tuple[Any, ...], text: str) -> Any:
 
 
 def _kind_name(kind: Any) -> str:
+    """What a setting takes, so that a sentence can go on with it."""
     if typing.get_origin(kind) is Literal:
         return " or ".join(map(repr, typing.get_args(kind)))
-    return str(kind) if isinstance(kind, types.GenericAlias) else getattr(kind, "__name__", str(kind))
+    if typing.get_origin(kind) is tuple:
+        first, *others = typing.get_args(kind)
+        count = "" if Ellipsis in others else f"{1 + len(others)} "
+        return f"{count}{'whole numbers' if first is int else 'numbers'} joined by commas"
+    return {int: WHOLE_NUMBER, float: "a number", bool: "true or false"}[kind]
 
 
 def _built(kind: Any, data: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from polygait.config import TrainConfig
+from polygait.config import TrainConfig, count_problems
 from polygait.errors import UserError
 from polygait.interruption import Interruption
 from polygait.population.population import Population, load
@@ -119,15 +119,17 @@ def _with_target(config: RunConfig) -> RunConfig:
 
 
 def _check(extension: Extension, config: RunConfig) -> None:
-    problems = []
-    if extension.members < 1:
-        problems.append(f"members must be at least 1, got {extension.members}.")
+    problems = count_problems(extension, {"members": 1})
+    if extension.until_novelty is not None and math.isnan(extension.until_novelty):
+        problems.append("`until_novelty` must be a number, got nan.")
     if extension.max_hours is not None and not extension.max_hours > 0:
-        problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
+        problems.append(f"`max_hours` must be above 0, got {extension.max_hours}.")
     if extension.until_novelty is not None and config.method != "dir":
-        problems.append(f"until_novelty needs the models of dir; this run was trained with {config.method}.")
+        problems.append(
+            f"`until_novelty` needs the models of dir; this run was trained with {config.method}."
+        )
     if extension.max_hours is not None and config.method != "dir":
-        problems.append(f"max_hours acts between members; those of {config.method} train all at once.")
+        problems.append(f"`max_hours` acts between members; those of {config.method} train all at once.")
     if config.method in COMPARING and extension.members == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if config.method == "pg":

@@ -8,8 +8,10 @@ from polygait.config.wishes import (
     FiltersConfig,
     TrainConfig,
     check_seed,
+    count_problems,
     from_wishes,
     seed_problems,
+    with_whole_numbers,
 )
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "SmerlConfig",
     "TrainConfig",
     "check_seed",
+    "count_problems",
     "from_wishes",
     "seed_problems",
+    "with_whole_numbers",
 ]

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from polygait.config.learners import WIDTHS, possible_widths
+
 
 @dataclass(frozen=True)
 class DirConfig:
@@ -44,8 +46,8 @@ class DirConfig:
         ]
         if not 0 <= self.weight_decay < math.inf:
             found.append(f"dir.weight_decay must be finite and not negative, got {self.weight_decay}.")
-        if not all(width > 0 for width in self.hidden):
-            found.append(f"dir.hidden must hold widths above 0, got {self.hidden}.")
+        if not possible_widths(self.hidden):
+            found.append(f"dir.hidden must {WIDTHS}, got {self.hidden}.")
         return found
 
 
@@ -81,8 +83,8 @@ class SmerlConfig:
             found.append(f"smerl.target_return must be finite, got {self.target_return}.")
         if not 0 <= self.tolerance < math.inf:
             found.append(f"smerl.tolerance must be finite and not negative, got {self.tolerance}.")
-        if not all(width > 0 for width in self.hidden):
-            found.append(f"smerl.hidden must hold widths above 0, got {self.hidden}.")
+        if not possible_widths(self.hidden):
+            found.append(f"smerl.hidden must {WIDTHS}, got {self.hidden}.")
         return found
 
 

@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from polygait.config import DirConfig, SACConfig, seed_problems
+from polygait.config import DirConfig, SACConfig, count_problems, seed_problems
+from polygait.counts import LARGEST
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
     Transitions,
@@ -90,18 +91,17 @@ class MotivationConfig:
 
     def check(self) -> None:
         """Raise one UserError that names every problem."""
-        problems = [
-            f"{name} must be at least {least}, got {getattr(self, name)}."
-            for name, least in (("steps", 1), ("envs", 1), ("episodes", 1))
-            if getattr(self, name) < least
-        ]
-        problems += (
-            seed_problems(self.seed)
+        problems = (
+            count_problems(self, {"steps": 1}, most=LARGEST)
+            + count_problems(self, {"envs": 1, "episodes": 1})
+            + seed_problems(self.seed)
             + self.sac.problems()
             + [one.replace("dir.", "model_") for one in self.model.problems()]
         )
         if self.envs > 0 and self.sac.block_steps % self.envs:
-            problems.append(f"sac.block_steps {self.sac.block_steps} is not a multiple of envs {self.envs}.")
+            problems.append(
+                f"sac.block_steps {self.sac.block_steps} is not a multiple of `envs` {self.envs}."
+            )
         if problems:
             raise UserError("\n".join(problems), "Nothing was started.")
 
