@@ -16,6 +16,9 @@ Everything that `polygait train --set SECTION.NAME=VALUE …` can change, or a `
 columns are the presets' values for the Walker; for other robots see `src/polygait/presets.py`. A name that
 does not exist is refused with the nearest one. A run's own values are in its `manifest.json`.
 
+Several settings follow one `--set` or each their own. Counts, here and in every option and study file, may be
+written 4096, 4_096, 250k, 1M or 1e6.
+
 This page is made by `python scripts/settings.py > docs/settings.md`.
 """
 TITLES = {

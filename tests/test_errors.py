@@ -4,13 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygait.errors import UserError, did_you_mean, unknown_name
+from polygait.errors import UserError, did_you_mean, spelled, unknown_name
 
 
 def test_user_error_is_a_value_error_that_shows_problem_and_remedy():
     error = UserError("Broken.", "Mend it.")
     assert isinstance(error, ValueError)
     assert (error.problem, error.remedy, str(error)) == ("Broken.", "Mend it.", "Broken.\nMend it.")
+
+
+def test_options_between_backquotes_are_spelled_for_their_reader():
+    error = UserError("`trials` are for racing.", "Give `selector='racing'`, as in `polygait adapt`.")
+    assert str(error) == "trials are for racing.\nGive selector='racing', as in `polygait adapt`."
+    told = spelled(error.remedy, lambda name, value: f"<{name}|{value}>")
+    assert told == "Give <selector|'racing'>, as in `polygait adapt`."
 
 
 def test_without_a_remedy_there_is_no_empty_line():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polygait.config import check_seed, from_wishes, seed_problems
+from polygait.config import check_seed, count_problems, from_wishes, seed_problems
 from polygait.diversity.information import Information
 from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
 from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, world_of
@@ -192,11 +192,8 @@ class BehaviourConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        return seed_problems(self.seed) + [
-            f"{name} must be at least 1, got {value}."
-            for name, value in vars(self).items()
-            if name != "seed" and value is not None and value < 1
-        ]
+        found = seed_problems(self.seed) + count_problems(self, {"states": 1, "episodes": 1, "threads": 1})
+        return found + count_problems(self, {"transitions": 1}, most=100_000_000)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-import tyro.conf
+import tyro
 
+from polygait.arguments import READING, gathered, on_the_command_line
 from polygait.errors import UserError, unknown_name
+from polygait.progress import finish
 from polygait.verbs.experiments import filters, motivation
 from polygait.verbs.measuring import adapt, behaviour, evaluate
 from polygait.verbs.showing import render, report, tasks
@@ -35,19 +39,27 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 
 
+_VERSION, _HELP = ("--version",), ("-h", "--help")
+_FAMILIES = {name.partition(" ")[0] for name in VERBS if " " in name}
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends with its explanation and code 2."""
+    arguments = sys.argv[1:]
     try:
-        _call(sys.argv[1:])
+        _call(arguments)
     except UserError as error:
-        print(f"polygait: {error}", file=sys.stderr)
+        _say(_told(error, _verb(arguments)))
         sys.exit(2)
     except KeyboardInterrupt:
-        print("polygait: stopped.", file=sys.stderr)
+        _say("stopped.")
         sys.exit(130)
-    except MemoryError as error:
-        print(f"polygait: Not enough memory: {error}", file=sys.stderr)
-        print("Ask for fewer episodes, states or environments.", file=sys.stderr)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not str(error).startswith("RESOURCE_EXHAUSTED"):  # JAX's word
+            raise
+        _say(
+            f"Not enough memory: {error}\nAsk for fewer episodes, states or environments, or smaller layers."
+        )
         sys.exit(1)
     except BrokenPipeError:  # whoever read our lines, such as head, has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor can the last ones be written
@@ -55,33 +67,56 @@ def main() -> None:
 
 
 def _call(arguments: list[str]) -> None:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(overview())
-        return
-    words = 2 if arguments[0] in {name.partition(" ")[0] for name in VERBS if " " in name} else 1
-    verb = " ".join(arguments[:words])
-    if verb == "--version":
+    verb = _verb(arguments)
+    if not arguments or arguments[0] in _HELP:
+        print(overview(VERBS))
+    elif arguments[0] in _VERSION:
         from polygait import __version__
 
         print(f"polygait {__version__}")
-        return
-    if verb not in VERBS:
+    elif arguments[0].startswith("-"):
+        raise unknown_name("option", arguments[0], [*_VERSION, *_HELP])
+    elif verb in _FAMILIES and (len(arguments) == 1 or arguments[1] in _HELP):
+        print(overview([name for name in VERBS if name.startswith(f"{verb} ")]))
+    elif verb not in VERBS:
         raise unknown_name("verb", verb, VERBS)
-    warnings.showwarning = _show_warning
-    tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=arguments[words:])
+    else:
+        warnings.showwarning = _show_warning
+        words = gathered(VERBS[verb], arguments[len(verb.split()) :])
+        tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=words, registry=READING)
+
+
+def _verb(arguments: list[str]) -> str:
+    """The name of what is asked for: one word, or two for a family such as study."""
+    further = arguments[:1] and arguments[0] in _FAMILIES and arguments[1:2] and arguments[1] not in _HELP
+    return " ".join(arguments[: 2 if further else 1])
+
+
+def _told(error: UserError, verb: str) -> str:
+    """An error in the words of the command line; who is told of no remedy is told where to look for one."""
+    remedy = error.remedy or f"See polygait {f'{verb} ' if verb in VERBS else ''}--help."
+    return on_the_command_line(f"{error.problem}\n{remedy}", VERBS.get(verb))
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"polygait: {message}", file=sys.stderr)
+    _say(str(message))
 
 
-def overview() -> str:
-    """All verbs with a line each, made without the parser's cost."""
+def _say(text: str) -> None:
+    """A line of its own, whatever progress was shown before."""
+    finish()
+    print(f"polygait: {text}", file=sys.stderr)
+
+
+def overview(names: Iterable[str]) -> str:
+    """Verbs with a line each, made without the parser's cost."""
     lines = ["usage: polygait VERB …", "", _SUMMARY, ""]
-    for name, verb in VERBS.items():
-        paragraphs = (inspect.getdoc(verb) or "").split("\n\n")
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    for name in names:
+        paragraphs = (inspect.getdoc(VERBS[name]) or "").split("\n\n")
         example = next(one for one in paragraphs if one.startswith("Example: "))
-        lines += [f"  {name:<14}{paragraphs[0]}", f"  {'':<14}{example.removeprefix('Example: ')}"]
+        lines += textwrap.wrap(f"  {name:<14}{paragraphs[0]}", width, subsequent_indent=" " * 16)
+        lines.append(f"{'':<16}{example.removeprefix('Example: ')}")
     return "\n".join([*lines, "", "One verb's options: polygait VERB --help"])
 
 

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+
+_OPTION = re.compile(r"`([a-z_.]+)(?:=([^`]*))?`")
 
 
 class UserError(ValueError):
-    """A mistake the user can mend; shown without a traceback."""
+    """A mistake the user can mend; shown without a traceback.
+
+    Options are named between backquotes, such as `trials` or `selector='racing'`: who shows the error spells
+    them as its reader does, Python as keywords, the command line as --trials and --selector racing.
+    """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         self.problem = problem
         self.remedy = remedy
-        super().__init__(f"{problem}\n{remedy}" if remedy else problem)
+        text = f"{problem}\n{remedy}" if remedy else problem
+        super().__init__(spelled(text, lambda name, value: name if value is None else f"{name}={value}"))
+
+
+def spelled(text: str, spell: Callable[[str, str | None], str]) -> str:
+    """A text whose options, a name and perhaps a value in Python's words, are spelled for its reader."""
+    return _OPTION.sub(lambda found: spell(found[1], found[2]), text)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import numbers
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import TrainConfig, checked_kinds, seed_problems
+from polygait.config import TrainConfig, checked_kinds, count_problems, seed_problems, with_whole_numbers
 from polygait.config.settings import from_plain_record, with_setting
+from polygait.counts import LARGEST, read_count
 from polygait.diversity.method import Method
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError, did_you_mean
@@ -140,33 +141,22 @@ def is_foreign(setting: str, method: str, learner: str = TrainConfig.learner) ->
 
 
 def _plain(config: TrainConfig) -> TrainConfig:
-    """NumPy's whole numbers as Python's, and a single text where several may stand as a list of one."""
+    """Counts as Python's whole numbers, and a single text where several may stand as a list of one."""
     found: dict[str, Any] = {}
-    problems = []
-    for name in ("members", "steps", "seed", "envs", "threads"):
-        value = getattr(config, name)
-        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            found[name] = int(value)
-        elif value is not None:
-            problems.append(f"{name} must be a whole number, got {value!r}.")
     for name in ("remove", "overrides"):
         if (value := getattr(config, name)) is not None:
             several = (value,) if isinstance(value, str) else value
             found[name] = tuple(several) if isinstance(several, Iterable) else several
-    if problems:
-        raise UserError("\n".join(problems), "Nothing was started.")
-    return dataclasses.replace(config, **found)
+    return dataclasses.replace(with_whole_numbers(config), **found)
 
 
 def _problems(config: TrainConfig) -> list[str]:
     """What is wrong with a user's choices, each by itself."""
     found = seed_problems(config.seed)
-    for name in ("steps", "members", "envs", "threads"):
-        value = getattr(config, name)
-        if value is not None and value < 1:
-            found.append(f"{name} must be at least 1, got {value}.")
+    found += count_problems(config, {"steps": 1}, most=LARGEST)
+    found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
-        found.append(f"alpha must be a finite number, at least 0, got {config.alpha}.")
+        found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
     named = (
         ("method", config.method, METHODS.names()),
         ("learner", config.learner, LEARNERS.names()),
@@ -181,7 +171,7 @@ def _problems(config: TrainConfig) -> list[str]:
         return found + unknown
     method = METHODS.find(config.method)
     if config.alpha is not None and not method.has_bonus:
-        found.append(f"alpha is the factor of a bonus that {config.method} does not have.")
+        found.append(f"`alpha` is the factor of a bonus that {config.method} does not have: leave it out.")
     if method.needs_peers and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found + [_foreign(text, config) for text in config.overrides if _foreign(text, config)]
@@ -200,9 +190,10 @@ def _problems_together(run: RunConfig, method: type[Method], learner: type[Learn
     """Choices that are possible alone but not together."""
     steps, found = run.learner.steps_per_iteration, []
     if steps % run.envs:
+        more = steps + -steps % run.envs
         found.append(
-            f"{run.envs} environments cannot share the {steps} steps of {learner.name} between two updates "
-            "evenly; choose envs that divide them."
+            f"`envs` {run.envs} cannot share the {steps} steps of {learner.name} between two updates evenly; "
+            f"{more} steps could be shared."
         )
     if learner.off_policy and method.has_bonus and not method.is_stationary(run.method_config):
         found.append(
@@ -245,13 +236,16 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
             return with_setting(run, "keep", value), ""
         return run.with_section(section, with_setting(run.sections[section], name, value)), ""
     except ValueError as error:
-        return run, f"{path} cannot be {value!r}; {error}."
+        return run, f"{path} must be {error}, got {value!r}."
 
 
 def _with_task_option(run: RunConfig, name: str, text: str) -> tuple[RunConfig, str]:
     """The task itself knows which options it has; it is asked before anything starts."""
-    try:
-        read = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return run, f"task.{name} cannot be {text!r}; give a number, true, false or a quoted text."
-    return dataclasses.replace(run, task_options={**run.task_options, name: read}), ""
+    for read in (_toml_value, read_count) if "." in text else (read_count, _toml_value):  # 1e3 is 1000
+        with contextlib.suppress(ValueError):
+            return dataclasses.replace(run, task_options={**run.task_options, name: read(text)}), ""
+    return run, f"task.{name} must be a number, true, false or a quoted text, got {text!r}."
+
+
+def _toml_value(text: str) -> Any:
+    return tomllib.loads(f"value = {text}")["value"]

@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from polygait.config import TrainConfig, checked_kinds, from_wishes
+from polygait.config import TrainConfig, checked_kinds, count_problems, from_wishes
 from polygait.errors import UserError
 from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
@@ -142,17 +142,15 @@ def _prepared(config: RunConfig) -> RunConfig:
 
 
 def _check(extension: Extension, config: RunConfig) -> None:
-    problems, method = [], config.method_class
-    if extension.members < 1:
-        problems.append(f"members must be at least 1, got {extension.members}.")
+    problems, method = count_problems(extension, {"members": 1}), config.method_class
     if extension.max_hours is not None and not extension.max_hours > 0:
-        problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
+        problems.append(f"`max_hours` must be above 0, got {extension.max_hours}.")
     if extension.until_novelty is not None and math.isnan(extension.until_novelty):
-        problems.append("until_novelty must be a number, got nan.")
+        problems.append("`until_novelty` must be a number, got nan.")
     if extension.until_novelty is not None and not method.reports_novelty:
-        problems.append(f"until_novelty needs a method that measures novelty; {config.method} does not.")
+        problems.append(f"`until_novelty` needs a method that measures novelty; {config.method} does not.")
     if extension.max_hours is not None and method.simultaneous:
-        problems.append(f"max_hours acts between members; those of {config.method} train all at once.")
+        problems.append(f"`max_hours` acts between members; those of {config.method} train all at once.")
     if method.needs_peers and extension.members == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if method.single:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,21 @@ def test_what_is_wrong_in_a_section_for_both_is_told(tmp_path, text, told):
     with pytest.raises(UserError) as caught:
         grid(tmp_path, text)
     assert told in str(caught.value)
+
+
+def test_counts_are_written_as_people_write_them(tmp_path):
+    path = small.write(tmp_path, more='[task.hopper]\nmembers = "0.002k"\n[method.dir]\nenvs = 8.0\n')
+    plain = path.read_text().replace('"0.002k"', "2").replace("8.0", "8")
+    path.write_text(re.sub(r"(?m)^steps = (\d+)$", r"steps = \1e0", path.read_text()))
+    path.write_text(re.sub(r"(?m)^episodes = (\d+)$", r'episodes = "\1"', path.read_text()))
+    written = read_study(path)
+    path.write_text(plain)
+    assert written == read_study(path)
+    assert [job.name for job in written.jobs()] == [job.name for job in read_study(path).jobs()]
+    for value in ('"many"', "1.5", "true"):
+        path.write_text(re.sub(r"(?m)^steps = .*$", f"steps = {value}", plain))
+        with pytest.raises(UserError, match="steps must be a whole number"):
+            read_study(path)
 
 
 def test_pg_trains_one_policy(tmp_path):

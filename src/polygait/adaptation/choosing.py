@@ -86,7 +86,9 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
         if field.name in own:
             options = replace(options, **{field.name: value})
         elif field.name not in _SHARED and value is not None:
-            problems.append(f"{field.name} is no option of {kind.name}, which has {' and '.join(own)}.")
+            problems.append(
+                f"`{field.name}` is no option of {kind.name}, which has {' and '.join(f'`{name}`' for name in own)}."
+            )
     for text in config.settings:
         name, _, value = text.partition("=")
         if name not in own:
@@ -95,7 +97,7 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
         try:
             options = with_setting(options, name, value)
         except ValueError as error:
-            problems.append(f"{name} cannot be {value!r}; {error}.")
+            problems.append(f"{name} must be {error}, got {value!r}.")
     problems += kind.problems(options, len(population))
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")

@@ -8,8 +8,10 @@ from polygait.config.wishes import (
     FiltersConfig,
     TrainConfig,
     check_seed,
+    count_problems,
     from_wishes,
     seed_problems,
+    with_whole_numbers,
 )
 
 __all__ = [
@@ -21,6 +23,8 @@ __all__ = [
     "TrainConfig",
     "check_seed",
     "checked_kinds",
+    "count_problems",
     "from_wishes",
     "seed_problems",
+    "with_whole_numbers",
 ]

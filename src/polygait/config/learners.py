@@ -8,6 +8,13 @@ from typing import ClassVar, Literal, Self
 
 from polygait.errors import UserError
 
+WIDTHS = "hold widths from 1 to 1,000,000"
+
+
+def possible_widths(widths: tuple[int, ...]) -> bool:
+    """Whether layers can be so wide."""
+    return all(1 <= width <= 1_000_000 for width in widths)
+
 
 @dataclass(frozen=True)
 class PPOConfig:
@@ -61,17 +68,19 @@ class PPOConfig:
         """Every rule these values break, in words; empty when there is none."""
         found = self._range_problems()
         if self.value_target not in ("gae", "monte-carlo"):
-            found.append(f"value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
+            found.append(f"ppo.value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
         if self.minibatch_size == 1:
-            found.append("minibatch_size must be at least 2: one advantage is always the mean of all.")
+            found.append("ppo.minibatch_size must be at least 2: one advantage is always the mean of all.")
         lowest, highest = self.std_bounds
         if not 0 < lowest < highest < math.inf:
-            found.append(f"std_bounds must rise and lie above 0, got {self.std_bounds}.")
+            found.append(f"ppo.std_bounds must rise and lie above 0, got {self.std_bounds}.")
         elif self.learn_std and not lowest < self.action_std < highest:
-            found.append(f"action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}.")
+            found.append(
+                f"ppo.action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}."
+            )
         if self.epochs * self.rollout_steps < self.minibatch_size:
             found.append(
-                f"minibatch_size must not exceed epochs × rollout_steps, {self.epochs} × "
+                f"ppo.minibatch_size must not exceed epochs × rollout_steps, {self.epochs} × "
                 f"{self.rollout_steps}, got {self.minibatch_size}."
             )
         return found
@@ -86,9 +95,9 @@ class PPOConfig:
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         for name in ("policy_hidden", "critic_hidden"):
-            rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"
+            rules[name] = possible_widths(getattr(self, name)), WIDTHS
         return [
-            f"{name} must {rule}, got {getattr(self, name)}."
+            f"ppo.{name} must {rule}, got {getattr(self, name)}."
             for name, (kept, rule) in rules.items()
             if not kept
         ]
@@ -166,9 +175,9 @@ class SACConfig:
         )
         rules["target_entropy"] = math.isfinite(self.target_entropy or 0.0), "be finite"
         for name in ("policy_hidden", "critic_hidden"):
-            rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"
+            rules[name] = possible_widths(getattr(self, name)), WIDTHS
         found = [
-            f"sac.{name} must {rule}, got {getattr(self, name)}."
+            f"`sac.{name}` must {rule}, got {getattr(self, name)}."
             for name, (kept, rule) in rules.items()
             if not kept
         ]

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from polygait.counts import WHOLE_NUMBER, read_count
+
 Record = TypeVar("Record", bound=Any)
 
 
@@ -23,12 +25,12 @@ class NoSettings:
 
 
 def with_setting(record: Record, name: str, text: str) -> Record:
-    """The record with one field read from text; ValueError with the rule where the text does not fit."""
+    """The record with one field read from text; ValueError that names what would fit."""
     kind = typing.get_type_hints(type(record))[name]
     try:
         return dataclasses.replace(record, **{name: _value(kind, text.strip())})
     except ValueError:
-        raise ValueError(f"it is a {_kind_name(kind)}") from None
+        raise ValueError(_kind_name(kind)) from None
 
 
 def setting_text(value: Any) -> str:
@@ -68,7 +70,7 @@ def _value(kind: Any, text: str) -> Any:
         if text.lower() not in ("true", "false"):
             raise ValueError(text)
         return text.lower() == "true"
-    return int(text.replace("_", "")) if kind is int else kind(text)
+    return read_count(text) if kind is int else kind(text)
 
 
 def _first_that_reads(kinds: tuple[Any, ...], text: str) -> Any:
@@ -80,6 +82,13 @@ def _first_that_reads(kinds: tuple[Any, ...], text: str) -> Any:
 
 
 def _kind_name(kind: Any) -> str:
+    """What a setting takes, so that a sentence can go on with it."""
     if typing.get_origin(kind) is Literal:
         return " or ".join(map(repr, typing.get_args(kind)))
-    return str(kind) if isinstance(kind, types.GenericAlias) else getattr(kind, "__name__", str(kind))
+    if isinstance(kind, types.UnionType):
+        return " or ".join(map(_kind_name, typing.get_args(kind)))
+    if typing.get_origin(kind) is tuple:
+        first, *others = typing.get_args(kind)
+        count = "" if Ellipsis in others else f"{1 + len(others)} "
+        return f"{count}{'whole numbers' if first is int else 'numbers'} joined by commas"
+    return {int: WHOLE_NUMBER, float: "a number", bool: "true or false", str: "a text"}.get(kind, "none")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import numbers
+import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from polygait.config.kinds import checked_kinds
+from polygait.counts import whole_number
 from polygait.errors import UserError, unknown_name
 
 Record = TypeVar("Record", bound=Any)
+MOST = 1_000_000
+"""Of members, environments, episodes: more is a slip of the hand, and would fill the memory."""
 
 
 def seed_problems(seed: int) -> list[str]:
     """JAX's keys hold 32 bits: a larger seed would be another one in disguise."""
-    return [] if 0 <= seed < 2**32 else [f"seed must lie between 0 and {2**32 - 1}, got {seed}."]
+    return [] if 0 <= seed < 2**32 else [f"`seed` must lie between 0 and {2**32 - 1}, got {seed}."]
 
 
 def check_seed(seed: int) -> None:
@@ -24,6 +28,18 @@ def check_seed(seed: int) -> None:
         raise UserError(f"seed must be a whole number, got {seed!r}.", "Give for example seed=0.")
     if found := seed_problems(int(seed)):
         raise UserError("\n".join(found), "Give for example seed=0.")
+
+
+def count_problems(record: object, least: Mapping[str, int], most: int = MOST) -> list[str]:
+    """What is wrong with a record's counts, given the least that each may be; None is left open."""
+    found = []
+    for name, low in least.items():
+        value = getattr(record, name)
+        if value is not None and not low <= value <= most:
+            too_few = f"be at least {low}" if low else "not be negative"
+            rule = too_few if value < low else f"be at most {most:,}"
+            found.append(f"`{name}` must {rule}, got {value}.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -82,12 +98,9 @@ class AdaptConfig:
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
         found = seed_problems(self.seed)
-        for name in ("episodes", "trials", "max_falls", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                found.append(f"{name} must be at least 1, got {value}.")
-        if self.held_out < 0:
-            found.append(f"held_out must not be negative, got {self.held_out}.")
+        found += count_problems(
+            self, {"episodes": 1, "trials": 1, "max_falls": 1, "threads": 1, "held_out": 0}
+        )
         return found
 
 
@@ -109,11 +122,7 @@ class EvaluateConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        return seed_problems(self.seed) + [
-            f"{name} must be at least 1, got {value}."
-            for name, value in (("episodes", self.episodes), ("threads", self.threads))
-            if value is not None and value < 1
-        ]
+        return seed_problems(self.seed) + count_problems(self, {"episodes": 1, "threads": 1})
 
 
 @dataclass(frozen=True)
@@ -135,12 +144,7 @@ class FiltersConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        least = (("episodes", self.episodes, 3), ("epochs", self.epochs, 1))
-        return seed_problems(self.seed) + [
-            f"{name} must be at least {low}, got {value}."
-            for name, value, low in (*least, ("threads", self.threads, 1))
-            if value is not None and value < low
-        ]
+        return seed_problems(self.seed) + count_problems(self, {"episodes": 3, "epochs": 1, "threads": 1})
 
 
 def from_wishes(kind: type[Record], wishes: Mapping[str, Any]) -> Record:
@@ -148,4 +152,20 @@ def from_wishes(kind: type[Record], wishes: Mapping[str, Any]) -> Record:
     for name in wishes:
         if name not in (known := [field.name for field in fields(kind)]):
             raise unknown_name("option", name, known)
-    return checked_kinds(kind(**wishes))
+    return checked_kinds(with_whole_numbers(kind(**wishes)))
+
+
+def with_whole_numbers(record: Record) -> Record:
+    """A record of choices whose counts are Python's whole numbers; they may come as 1e6 or as NumPy's."""
+    found, problems = {}, []
+    for name, kind in typing.get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        if value is None or kind not in (int, int | None):
+            continue
+        try:
+            found[name] = whole_number(value)
+        except ValueError:
+            problems.append(f"`{name}` must be a whole number, got {value!r}.")
+    if problems:
+        raise UserError("\n".join(problems), "Nothing was started.")
+    return replace(record, **found)

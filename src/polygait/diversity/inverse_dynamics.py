@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
+from polygait.config.learners import WIDTHS, possible_widths
 from polygait.learning.networks import Mlp
 from polygait.learning.normalizer import Moments, center_and_factor
 
@@ -46,8 +47,8 @@ class ModelConfig:
         ]
         if not 0 <= self.weight_decay < math.inf:
             found.append(f"dir.weight_decay must be finite and not negative, got {self.weight_decay}.")
-        if not all(width > 0 for width in self.hidden):
-            found.append(f"dir.hidden must hold widths above 0, got {self.hidden}.")
+        if not possible_widths(self.hidden):
+            found.append(f"dir.hidden must {WIDTHS}, got {self.hidden}.")
         return found
 
     def widths(self, kept_size: int, action_size: int) -> tuple[int, ...]:

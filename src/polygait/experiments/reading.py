@@ -18,6 +18,7 @@ import optax
 from jaxtyping import Array, Float, Key
 
 from polygait.config import SACConfig
+from polygait.config.learners import WIDTHS, possible_widths
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
     ModelConfig,
@@ -66,8 +67,8 @@ class ReadingConfig(SACConfig):
         found = super().problems()
         if not 0 < self.model_learning_rate < math.inf:
             found.append(f"model_learning_rate must be finite and above 0, got {self.model_learning_rate}.")
-        if not all(width > 0 for width in self.model_hidden):
-            found.append(f"model_hidden must hold widths above 0, got {self.model_hidden}.")
+        if not possible_widths(self.model_hidden):
+            found.append(f"model_hidden must {WIDTHS}, got {self.model_hidden}.")
         return found
 
 

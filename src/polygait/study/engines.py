@@ -136,7 +136,7 @@ class LocalEngine(Engine):
 
     def __init__(self, jobs: int | None = None) -> None:
         if jobs is not None and jobs < 1:
-            raise UserError(f"jobs must be at least 1, got {jobs}.", "Leave it out for one per core.")
+            raise UserError(f"`jobs` must be at least 1, got {jobs}.", "Leave it out for one per core.")
         self._slots = jobs or available_cores()
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._folders: dict[str, JobFolder] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from polygait.config import TrainConfig, seed_problems
+from polygait.counts import count_in
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
@@ -167,7 +169,7 @@ class Study:
 def read_study(path: str | Path) -> Study:
     """A study from its TOML file, with everything wrong in it told at once."""
     path = Path(path)
-    table = _read(path)
+    table = _counted(_read(path))
     problems = [f"{name} is missing." for name in ("methods", "tasks", "seeds") if name not in table]
     problems += _unknown(table, ("methods", "tasks", "seeds", "task", "method", "measure", *_TRAINING), "")
     for name, kind in (("methods", str), ("tasks", str), ("seeds", int)):
@@ -213,6 +215,18 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}.") from error
+
+
+def _counted(table: dict[str, Any]) -> dict[str, Any]:
+    """The same with counts such as 1e6 and "1M" as whole numbers; what is none is left to be named."""
+    own = [section for axis in ("task", "method") for section in _tables(table.get(axis)).values()]
+    sections = [(one, _TRAINING) for one in (table, *own)] + [(table.get("measure"), _MEASURES)]
+    for section, known in sections:
+        for name, value in _tables(section).items():
+            if name in known and known[name][1] is int:
+                with contextlib.suppress(ValueError):
+                    section[name] = count_in(value)
+    return table
 
 
 def _suite_text(path: Path) -> str:

@@ -97,7 +97,7 @@ class RayEngine(Engine):
         shared: bool = False,
     ) -> None:
         if problems := [
-            f"{name} must be at least 1, got {value}."
+            f"`{name}` must be at least 1, got {value}."
             for name, value in (("jobs", jobs), ("cpus_per_job", cpus_per_job))
             if value is not None and value < 1
         ]:

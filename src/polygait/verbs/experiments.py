@@ -72,7 +72,7 @@ def motivation(
 ) -> None:
     """The paper's Figure 1: the less of the state a model sees, the less sure it is of the action.
 
-    Example: polygait motivation --steps 300000 --out runs/motivation
+    Example: polygait motivation --steps 300k --out runs/motivation
 
     Args:
         out: The folder to make; chart and table go there too. A stopped one goes on with polygait resume.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro.conf
 
@@ -11,6 +11,7 @@ from polygait.console import print_report, print_task, print_tasks
 from polygait.errors import UserError
 from polygait.verbs.shared import RunPath
 
+Renderer = Literal["auto", "egl", "osmesa", "rays"]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 
@@ -53,7 +54,7 @@ def render(
     speed: float | None = None,
     size: tuple[int, int] | None = None,
     on: str | None = None,
-    renderer: str = "auto",
+    renderer: Renderer = "auto",
 ) -> None:
     """Draw a member in any world: a film (.mp4) or a strip of pictures (.png); what changed is red.
 
@@ -101,7 +102,7 @@ def report(
     video: bool = False,
     pictures: bool = True,
     figures: str | None = None,
-    renderer: str = "auto",
+    renderer: Renderer = "auto",
 ) -> None:
     """Write one HTML page that shows what a run or a study found; it needs no network.
 

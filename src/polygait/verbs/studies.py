@@ -63,7 +63,7 @@ def study_run(
     again, report = _command("run", study, out=out, **given), _command("report", study, out=out)
     retries = RETRIES if retries is None else retries
     if retries < 0:
-        raise UserError(f"retries must not be negative, got {retries}.")
+        raise UserError(f"`retries` must not be negative, got {retries}.", f"Leave it out for {RETRIES}.")
     chosen = _engine(engine, jobs, address, cpus_per_job, shared)
     try:
         if not _announce(asked, wanted, folder, chosen.slots):

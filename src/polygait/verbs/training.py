@@ -37,7 +37,7 @@ def train(
 ) -> None:
     """Grow a population of different gaits into a new run folder.
 
-    Example: polygait train walker --members 10 --steps 2000000 --out runs/walker
+    Example: polygait train walker --members 10 --steps 2M --out runs/walker
 
     Args:
         task: The robot, or gym:ENV-ID.

@@ -51,8 +51,8 @@ class Racing(Selector):
         if config.trials is None or not 1 <= config.trials < num_members:
             return []
         return [
-            f"{config.trials} trials do not reach {num_members} members: give at least {num_members}, "
-            "one trial each."
+            f"{config.trials} trials do not reach {num_members} members: give `trials={num_members}` or "
+            "more, at least one each."
         ]
 
     @property

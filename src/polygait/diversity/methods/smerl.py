@@ -24,6 +24,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Float32, Float64, Int, Key
 
+from polygait.config.learners import WIDTHS, possible_widths
 from polygait.diversity.method import (
     IntrinsicReward,
     Method,
@@ -78,8 +79,8 @@ class SmerlConfig:
             found.append(f"smerl.target_return must be finite, got {self.target_return}.")
         if not 0 <= self.tolerance < math.inf:
             found.append(f"smerl.tolerance must be finite and not negative, got {self.tolerance}.")
-        if not all(width > 0 for width in self.hidden):
-            found.append(f"smerl.hidden must hold widths above 0, got {self.hidden}.")
+        if not possible_widths(self.hidden):
+            found.append(f"smerl.hidden must {WIDTHS}, got {self.hidden}.")
         return found
 
 

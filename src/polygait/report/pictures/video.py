@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polygait.config import seed_problems
 from polygait.episodes import Job, world_of
 from polygait.errors import UserError, unknown_name
 from polygait.population.files import write_atomically
@@ -59,21 +60,21 @@ class RenderConfig:
 
     def problems(self, suffix: str) -> list[str]:
         """Every rule these values break for a file with this ending, in words."""
-        found = []
+        found = seed_problems(self.seed)
         for name in ("seconds", "frames", "speed"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                found.append(f"{name} must be above 0, got {value}.")
+                found.append(f"`{name}` must be above 0 and finite, got {value}.")
         if self.size is not None and (
             len(self.size) != 2 or any(side % 2 or not 16 <= side <= 4096 for side in self.size)
         ):
-            found.append(f"size must be two even numbers from 16 to 4096, got {self.size}.")
+            found.append(f"`size` must be two even numbers from 16 to 4096, got {self.size}.")
         if self.frames is not None and self.frames > MOST_FRAMES:
-            found.append(f"frames must be at most {MOST_FRAMES}, got {self.frames}.")
+            found.append(f"`frames` must be at most {MOST_FRAMES}, got {self.frames}.")
         if suffix == ".mp4" and self.frames is not None:
-            found.append("frames is of a strip (.png): give speed or seconds for a film.")
+            found.append("`frames` is of a strip (.png): give `speed` or `seconds` for a film.")
         if suffix == ".png" and self.speed is not None:
-            found.append("speed is of a film (.mp4): give frames or seconds for a strip.")
+            found.append("`speed` is of a film (.mp4): give `frames` or `seconds` for a strip.")
         return found
 
 

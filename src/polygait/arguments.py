@@ -1,0 +1,131 @@
+"""How the words behind a verb are read: counts, options that may be left out or given several times."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import shlex
+import types
+import typing
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    PrimitiveTypeInfo,
+    UnsupportedTypeAnnotationError,
+)
+
+from polygait.counts import read_count
+from polygait.errors import spelled
+
+Spec = PrimitiveConstructorSpec[Any]
+READING = ConstructorRegistry()
+"""How tyro makes values of words."""
+
+
+@READING.primitive_rule
+def _counts(kind: PrimitiveTypeInfo) -> Spec | None:
+    return _number(int, "INT", read_count) if kind.type is int else None
+
+
+@READING.primitive_rule
+def _numbers(kind: PrimitiveTypeInfo) -> Spec | None:
+    return _number(float, "FLOAT", _read_number) if kind.type is float else None
+
+
+@READING.primitive_rule
+def _left_open(kind: PrimitiveTypeInfo) -> Spec | UnsupportedTypeAnnotationError | None:
+    """An option that may be left out is read as if it could not; only its help says so."""
+    others = [one for one in typing.get_args(kind.type) if one is not types.NoneType]
+    if kind.type_origin not in (types.UnionType, typing.Union) or len(others) != 1:
+        return None
+    inner = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(others[0], kind.markers))
+    if isinstance(inner, UnsupportedTypeAnnotationError):
+        return inner
+    return PrimitiveConstructorSpec(
+        nargs=inner.nargs,
+        metavar=inner.metavar,
+        instance_from_str=lambda words: None if words == ["None"] else inner.instance_from_str(words),
+        is_instance=lambda value: value is None or inner.is_instance(value),
+        str_from_instance=lambda value: ["None"] if value is None else inner.str_from_instance(value),
+        choices=inner.choices,
+    )
+
+
+def _number(kind: type, metavar: str, read: Callable[[str], Any]) -> Spec:
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=lambda words: read(words[0]),
+        is_instance=lambda value: isinstance(value, kind),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+def _read_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number, such as 0.05, 3 or 1e-3.") from None
+
+
+def options(verb: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    """A verb's options by the names that they have in Python."""
+    found = inspect.signature(verb).parameters
+    return {name: one for name, one in found.items() if one.kind is one.KEYWORD_ONLY}
+
+
+def gathered(verb: Callable[..., None], words: Sequence[str]) -> list[str]:
+    """The same words, those of an option that takes several values and was given several times together."""
+    several = {_flag(name) for name in _several(verb)}
+    groups: list[list[str]] = [[]]
+    first: dict[str, list[str]] = {}
+    group = groups[0]
+    for word in words:
+        flag, equals, value = word.partition("=")
+        flag = flag.replace("_", "-")
+        if flag in first:
+            group = first[flag]
+            group += [value] if equals else []
+        elif word.startswith("--"):
+            group = [flag, value] if equals and flag in several else [word]
+            groups.append(group)
+            first |= {flag: group} if flag in several else {}
+        else:
+            group.append(word)
+    return [*itertools.chain(*groups)]
+
+
+def _several(verb: Callable[..., None]) -> Iterator[str]:
+    """The options that take any number of values."""
+    for name, kind in typing.get_type_hints(verb).items():
+        if any(Ellipsis in typing.get_args(one) for one in (kind, *typing.get_args(kind))):
+            yield name
+
+
+def on_the_command_line(text: str, verb: Callable[..., None] | None) -> str:
+    """A text of an error in the words that its reader typed: `selector='racing'` is --selector racing."""
+    known = options(verb) if verb else {}
+
+    def spell(name: str, value: str | None) -> str:
+        written = "" if value is None else f" {shlex.quote(_shown(value))}"
+        if (own := name.rpartition(".")[2]) in known:  # of sac.updates_per_step a verb has the last word
+            return f"{_flag(own)}{written}"
+        return name if value is None else f"{name}={value}"
+
+    return spelled(text, spell)
+
+
+def _shown(value: str) -> str:
+    """A value in Python's words as a shell's."""
+    try:
+        return str(literal_eval(value))
+    except (SyntaxError, ValueError):
+        return value
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

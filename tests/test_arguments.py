@@ -1,0 +1,115 @@
+"""The words behind a verb, as the parser gets them, and errors in those words."""
+
+import typing
+
+import pytest
+import tyro
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygait.arguments import READING, _several, gathered, on_the_command_line
+from polygait.cli import VERBS
+from polygait.config import AdaptConfig
+from polygait.errors import UserError
+
+
+def verb(
+    place: typing.Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    remove: tuple[str, ...] | None = None,
+    set: tuple[str, ...] = (),
+    steps: int = 2_000_000,
+    max_hours: float | None = None,
+    size: tuple[int, int] | None = None,
+    engine: typing.Literal["local", "ray"] = "local",
+    tensorboard: bool = False,
+) -> None:
+    """One that has an option of every kind; what it is called with is what matters."""
+    raise Called(locals())
+
+
+class Called(Exception):  # noqa: N818 - not an error
+    pass
+
+
+def parsed(*words):
+    """What the verb is called with."""
+    with pytest.raises(Called) as caught:
+        tyro.cli(verb, args=gathered(verb, words), registry=READING)
+    return caught.value.args[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--set", "a=1", "b=2"),
+        ("run", "--set", "a=1", "--set", "b=2"),
+        ("run", "--set=a=1", "--set", "b=2"),
+        ("run", "--set", "a=1", "--set=b=2"),
+        ("--set", "a=1", "--tensorboard", "--set", "b=2", "--steps", "3", "run"),
+    ],
+)
+def test_an_option_given_several_times_adds_up(words):
+    assert parsed(*words)["set"] == ("a=1", "b=2")
+    assert parsed(*words)["place"] == "run"
+
+
+def test_options_that_add_up_do_not_mix():
+    got = parsed(
+        "run", "--set", "a=1", "--remove", "x", "--set", "b=2", "c=3", "--remove", "y", "--steps", "1M"
+    )
+    assert (got["set"], got["remove"], got["steps"]) == (("a=1", "b=2", "c=3"), ("x", "y"), 1_000_000)
+    assert parsed("run")["remove"] is None
+    assert parsed("run", "--remove")["remove"] == ()
+
+
+def test_every_option_that_takes_several_values_is_known():
+    found = {name: sorted(_several(one)) for name, one in VERBS.items()}
+    assert {name: several for name, several in found.items() if several} == {
+        "train": ["remove", "set"],
+        "filters": ["remove"],
+    }
+
+
+@given(st.lists(st.text("ab=,.*", min_size=1, max_size=5), max_size=5), st.data())
+def test_wherever_an_option_is_cut_its_values_are_the_same(values, data):
+    words = ["run", "--set"]
+    for value in values:
+        words += ["--set", value] if data.draw(st.booleans()) else [value]
+    assert parsed(*words)["set"] == tuple(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1e6", 10**6), ("1M", 10**6), ("250k", 250_000), ("1_000", 1000)]
+)
+def test_counts_are_written_as_people_write_them(text, value):
+    assert parsed("run", "--steps", text)["steps"] == value
+
+
+def test_options_that_may_be_left_out_are_read_like_others(capsys):
+    assert parsed("run", "--max-hours", "1.5")["max_hours"] == 1.5
+    assert parsed("run", "--max_hours", "None")["max_hours"] is None
+    assert parsed("run", "--size", "640", "1k")["size"] == (640, 1000)
+    with pytest.raises(SystemExit) as ended:
+        tyro.cli(verb, args=["run", "--max-hours", "long"], registry=READING)
+    assert ended.value.code == 2
+    assert "'long' is not a number, such as 0.05" in capsys.readouterr().err
+
+
+def test_an_error_is_told_in_the_words_of_its_reader():
+    (problem,) = AdaptConfig(trials=9, max_falls=2).problems(5)
+    assert str(UserError(problem)) == (
+        "trials and max_falls belong to racing: give selector='racing' or leave them out."
+    )
+    assert on_the_command_line(problem, VERBS["adapt"]) == (
+        "--trials and --max-falls belong to racing: give --selector racing or leave them out."
+    )
+    assert on_the_command_line(problem, VERBS["tasks"]) == str(UserError(problem))  # it has none of these
+
+
+def test_what_is_no_option_stays_as_it_is():
+    text = "Go on with `polygait resume run`; `variation='a b'` of `sac.trials`, `nothing=1`."
+    assert on_the_command_line(text, VERBS["adapt"]) == (
+        "Go on with `polygait resume run`; --variation 'a b' of --trials, nothing=1."
+    )
