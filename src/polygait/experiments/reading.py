@@ -170,7 +170,9 @@ def train(laboratory: Laboratory, report: Report, stop: Interruption) -> LoopSta
     run, config = laboratory.run, laboratory.config
     state = initial_state(laboratory)
     checkpoint = run.load_checkpoint()
-    if checkpoint is not None:
+    if checkpoint is None:
+        run.rewind_metrics()
+    else:
         state = _restore(laboratory, state, checkpoint)
     first, begun = int(state.agent.iteration), time.monotonic()
     due = begun + CHECKPOINT_SECONDS
