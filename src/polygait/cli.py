@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import inspect
+import io
 import os
 import sys
 import warnings
@@ -37,6 +39,7 @@ VERBS: dict[str, Callable[..., None]] = {
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its explanation and code 2."""
+    _write_plainly_where_needed()
     try:
         _call(sys.argv[1:])
     except UserError as error:
@@ -52,6 +55,20 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our lines, such as head, has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor can the last ones be written
         sys.exit(1)
+
+
+def _write_plainly_where_needed() -> None:
+    """Where the terminal's encoding lacks a character, as ASCII lacks the dash, write a plain one."""
+    codecs.register_error("plain", _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
 def _call(arguments: list[str]) -> None:
@@ -85,4 +102,9 @@ def overview() -> str:
     return "\n".join([*lines, "", "One verb's options: polygait VERB --help"])
 
 
+_PLAIN = {
+    **dict.fromkeys("–—−─·", "-"),
+    **dict.fromkeys("▶▸", ">"),
+    **{"…": "...", "±": "+-", "×": "x", "→": "->", "′": "'", "█": "#", "░": "."},
+}
 _SUMMARY = "Many different ways for a robot to do a task, and the one that still works after damage."
