@@ -22,6 +22,9 @@ from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task
 
+_MOST_ROWS = 256
+"""On which a member acts at once; longer batches are cut, for memory must not grow with their variety."""
+
 
 class Brain(NamedTuple):
     """What acts: a policy and the statistics it normalises with. A cohort's has a leading member axis."""
@@ -61,18 +64,42 @@ class Population:
             raise UserError(
                 f"There is no member {member}.", f"This population has members 0 to {len(self.members) - 1}."
             )
-        observations = np.atleast_2d(np.asarray(observations, dtype=np.float32))
-        if observations.ndim != 2 or observations.shape[1] != self.layout.size:
+        seen = self._checked(observations)
+        actions = np.empty((len(seen), self.action_size), np.float32)
+        for begin in range(0, len(seen), _MOST_ROWS):
+            rows = seen[begin : begin + _MOST_ROWS]
+            # Room for a power of two: few kinds of batches to keep, however many sizes are asked for.
+            padded = np.zeros((1 << (len(rows) - 1).bit_length(), self.layout.size), np.float32)
+            padded[: len(rows)] = rows
+            mean = self._actor(member, len(padded)).mean(padded[None])[0, : len(rows)]
+            np.clip(mean, -1.0, 1.0, out=actions[begin : begin + len(rows)])
+        return actions
+
+    def _checked(self, observations: np.ndarray) -> np.ndarray:
+        """Observations as policies take them, or an error that says which cannot be acted on."""
+        with np.errstate(over="ignore"):  # what float32 cannot hold is named below
+            seen = np.atleast_2d(np.asarray(observations, dtype=np.float32))
+        if seen.ndim != 2 or seen.shape[1] != self.layout.size:
             raise UserError(
-                f"Expected observations of shape (n, {self.layout.size}), got {observations.shape}.",
+                f"Expected observations of shape (n, {self.layout.size}), got {seen.shape}.",
                 "Give one row per environment, as the task returns them.",
             )
-        place = (member, len(observations))
-        if place not in self._actors:
+        if unfit := np.flatnonzero(~np.isfinite(seen).all(axis=1)).tolist():
+            more = f" and {len(unfit) - 5} more" if len(unfit) > 5 else ""
+            raise UserError(
+                f"NaN or infinity in observations, rows {', '.join(map(str, unfit[:5]))}{more}: "
+                "every number must be finite in 32 bits.",
+                "Check the sensors or the simulation that they come from.",
+            )
+        return seen
+
+    def _actor(self, member: int, rows: int) -> NumpyPolicy:
+        """One member ready to act on so many rows."""
+        if (member, rows) not in self._actors:
             one = cohort_brain([self.members[member].brain])
             moments = one.moments if self.config.ppo.normalize_observations else None
-            self._actors[place] = NumpyPolicy(one.policy, moments, len(observations), tile=ALONE)
-        return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
+            self._actors[member, rows] = NumpyPolicy(one.policy, moments, rows, tile=ALONE)
+        return self._actors[member, rows]
 
     @property
     def action_size(self) -> int:
