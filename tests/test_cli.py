@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -62,6 +63,25 @@ def test_one_task_is_described_in_names():
     shown = polygait("tasks", "ant").stdout
     for word in ("leg_1.position", "contact.forces", "78", "broken-ankle", "hip_4", "left_ankle", "removed"):
         assert word in shown
+
+
+POOR = {
+    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "latin-1": {"PYTHONIOENCODING": "latin-1:strict"},
+    "C": {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+
+@pytest.mark.parametrize("environment", POOR.values(), ids=POOR)
+def test_poor_encodings_cost_looks_not_words(environment):
+    for arguments, word in (
+        (["--help"], b"usage: polygait VERB ..."),
+        (["--verb–"], b"polygait: Unknown verb"),
+    ):
+        command = [sys.executable, "-m", "polygait", *arguments]
+        done = subprocess.run(command, capture_output=True, env=os.environ | environment, check=False)
+        said = done.stdout + done.stderr
+        assert b"Traceback" not in said and word in said, said
 
 
 def test_json_is_for_programs():

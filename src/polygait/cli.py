@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import inspect
+import io
 import os
 import shutil
 import sys
@@ -45,6 +47,7 @@ _FAMILIES = {name.partition(" ")[0] for name in VERBS if " " in name}
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its explanation and code 2."""
+    _write_plainly_where_needed()
     arguments = sys.argv[1:]
     try:
         _call(arguments)
@@ -64,6 +67,20 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our lines, such as head, has enough of them
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor can the last ones be written
         sys.exit(1)
+
+
+def _write_plainly_where_needed() -> None:
+    """Where the terminal's encoding lacks a character, as ASCII lacks the dash, write a plain one."""
+    codecs.register_error("plain", _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
 def _call(arguments: list[str]) -> None:
@@ -120,4 +137,9 @@ def overview(names: Iterable[str]) -> str:
     return "\n".join([*lines, "", "One verb's options: polygait VERB --help"])
 
 
+_PLAIN = {
+    **dict.fromkeys("–—−─·", "-"),
+    **dict.fromkeys("▶▸", ">"),
+    **{"…": "...", "±": "+-", "×": "x", "→": "->", "′": "'", "█": "#", "░": "."},
+}
 _SUMMARY = "Many different ways for a robot to do a task, and the one that still works after damage."

@@ -95,6 +95,7 @@ def extend(
         )
     more = dataclasses.replace(config, members=len(run.members) + extension.members)
     with run.writing():
+        run.rewind_metrics()
         run.update_manifest(
             {
                 "config": more.to_json(),
@@ -170,6 +171,8 @@ def go_on(run: RunFolder, threads: int | None = None, report: Report | None = No
             checkpoint = run.load_checkpoint()
             for skipped in checkpoint.skipped if checkpoint else ():
                 warnings.warn(f"Passed over a damaged checkpoint: {skipped}", stacklevel=3)
+            if checkpoint is None:
+                run.rewind_metrics()
             config = RunConfig.from_json(run.manifest["config"])
             hours = (time.monotonic() - begun) / 3600
             if checkpoint is None and (len(run.members) >= config.members or _enough(run, extension, hours)):

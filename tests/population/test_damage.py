@@ -81,7 +81,7 @@ def test_no_truncation_gives_wrong_data(full_run, name):
     path = full_run.path / name
     original = path.read_bytes()
     before = everything(full_run.path)
-    for size in range(0, len(original), 7):
+    for size in range(0, len(original) - 1, 7):  # a manifest without its last newline is whole
         path.write_bytes(original[:size])
         with pytest.raises(UserError):
             everything(full_run.path)

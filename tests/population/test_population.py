@@ -1,6 +1,7 @@
 """A population from its folder: it acts, wherever the folder is moved, and names what is wrong."""
 
 import shutil
+import tracemalloc
 
 import jax
 import jax.numpy as jnp
@@ -98,6 +99,27 @@ def test_a_member_that_is_not_there(population, observations, member):
 def test_observations_of_the_wrong_shape(population, shape):
     with pytest.raises(UserError, match=r"\(n, 11\)"):
         population.act(np.zeros(shape), 0)
+
+
+def test_many_sizes_of_batches_cost_no_memory(population, observations):
+    many = np.resize(observations, (600, 11))
+    expected = population.act(many, 1)
+    tracemalloc.start()
+    for count in (*range(1, 100), *range(250, 600, 7)):
+        np.testing.assert_array_equal(population.act(many[:count], 1), expected[:count])
+    grown = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert grown < 500_000  # buffers for each size by itself would keep megabytes
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_observations_that_are_not_finite_are_named(population, observations, value):
+    spoilt = observations.copy()
+    spoilt[[3, 7], 2] = value
+    with pytest.raises(UserError, match=r"rows 3, 7: every number must be finite"):
+        population.act(spoilt, 0)
+    with pytest.raises(UserError, match=r"rows 0, 1, 2, 3, 4 and 35 more"):
+        population.act(np.full_like(observations, value), 0)
 
 
 def test_no_observation_gives_no_action(population):

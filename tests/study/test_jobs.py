@@ -51,7 +51,7 @@ def test_the_result_is_what_the_verbs_would_say(finished):
     study, out, _ = finished
     job = study.jobs()[0]
     folder = JobFolder.of(out, job)
-    result = folder.read_result()
+    result = folder.read_result(2)
     population = pg.load(folder.run)
     frame = pg.evaluate(population, suite="damage", episodes=2, seed=0)
     assert result["returns"]["mean_return"][: frame.height] == frame["mean_return"].to_list()
@@ -155,12 +155,24 @@ def test_an_odd_process_is_not_alive(process, tmp_path):
     assert job_status(job, tmp_path).state == "running"
 
 
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [("half", 0.0), (True, 0.0), ("NaN", 0.0), (10**400, 0.0), (7, 1.0), (-1, 0.0), (0.5, 0.5)],
+)
+def test_an_odd_share_is_no_share(share, shown, tmp_path):
+    (job, _) = small.study(tmp_path).jobs()
+    folder = JobFolder.of(tmp_path, job)
+    folder.prepare(job)
+    (folder.path / "status.json").write_text(json.dumps({"phase": "training", "share": share}))
+    assert job_status(job, tmp_path).share == shown
+
+
 def test_damaged_files_are_named(finished, tmp_path):
     study, _, _ = finished
     folder = JobFolder(tmp_path, study.measures)
     folder.result.write_bytes(b"[")
     with pytest.raises(UserError, match="Damaged"):
-        folder.read_result()
+        folder.read_result(2)
     with pytest.raises(UserError, match="not the folder of a job"):
         read_job(tmp_path)
     (tmp_path / "job.json").write_bytes(b"{}")

@@ -86,9 +86,8 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
         if field.name in own:
             options = replace(options, **{field.name: value})
         elif field.name not in _SHARED and value is not None:
-            problems.append(
-                f"`{field.name}` is no option of {kind.name}, which has {' and '.join(f'`{name}`' for name in own)}."
-            )
+            known = " and ".join(f"`{name}`" for name in own)
+            problems.append(f"`{field.name}` is no option of {kind.name}, which has {known}.")
     for text in config.settings:
         name, _, value = text.partition("=")
         if name not in own:

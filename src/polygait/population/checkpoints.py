@@ -12,6 +12,7 @@ import numpy as np
 
 from polygait.errors import UserError
 from polygait.population.files import explaining_writes, read_bounded, write_atomically
+from polygait.population.metrics import RESTORE_OR_DELETE, LogMark, MetricsLog
 from polygait.population.strict_json import from_plain, parse, to_plain
 from polygait.population.tensors import FILE_LIMIT, content_digest, pack, require_storable, unpack
 
@@ -25,6 +26,8 @@ class Checkpoint:
     iteration: int
     tensors: dict[str, np.ndarray]
     metadata: dict[str, Any]
+    log: LogMark | None = None
+    """The lines of the log that belong to this state."""
     skipped: tuple[str, ...] = ()
 
     def section(self, prefix: str) -> dict[str, np.ndarray]:
@@ -40,6 +43,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """
     require_storable(checkpoint.tensors)
     about = {"iteration": checkpoint.iteration, "metadata": to_plain(checkpoint.metadata, "metadata")}
+    about |= {"log": checkpoint.log._asdict()} if checkpoint.log else {}
     sealed = about | {"sha256": content_digest(checkpoint.tensors, about)}
     data = pack(checkpoint.tensors, json.dumps(sealed, allow_nan=False))
     write_atomically(folder / f"{checkpoint.iteration:08d}.safetensors", data)
@@ -55,10 +59,12 @@ def remove_checkpoints(folder: Path, keep: set[int]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def newest_checkpoint(folder: Path) -> Checkpoint | None:
-    """The newest good checkpoint, None when there is none at all, UserError when all are damaged.
+def newest_checkpoint(folder: Path, log: MetricsLog) -> Checkpoint | None:
+    """The newest good checkpoint whose lines of the log are whole, None when there is none at all.
 
-    Needs no lock: when a writer deletes the files just listed, it has put newer ones there; look again.
+    When the log is damaged behind an older checkpoint, that one is used: training from it writes the
+    damaged lines again. UserError when none can be used. Needs no lock: when a writer deletes the files
+    just listed, it has put newer ones there; look again.
     """
     skipped: list[str] = []
     for _ in range(5):
@@ -66,7 +72,11 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
         vanished = False
         for path in _files(folder).values():
             try:
-                return replace(_read(path), skipped=tuple(skipped))
+                checkpoint = _read(path)
+                problem = log.problem(checkpoint.log) if checkpoint.log else ""
+                if not problem:
+                    return replace(checkpoint, skipped=tuple(skipped))
+                skipped.append(f"{path} needs more of the log than is whole. {problem}")
             except FileNotFoundError:
                 vanished = True
             except UserError as error:
@@ -74,11 +84,14 @@ def newest_checkpoint(folder: Path) -> Checkpoint | None:
         if not vanished:
             break
     if skipped:
-        raise UserError(
-            f"No checkpoint can be read. {' '.join(skipped)}",
-            "Restore one from a copy of the run, or train in another folder; finished members are safe.",
-        )
+        raise UserError(f"No checkpoint can be read. {' '.join(skipped)}", _remedy(skipped, log))
     return None
+
+
+def _remedy(skipped: list[str], log: MetricsLog) -> str:
+    if any(str(log.path) in one for one in skipped):
+        return f"{log.path}: {RESTORE_OR_DELETE} Finished members are safe."
+    return "Restore one from a copy of the run, or train in another folder; finished members are safe."
 
 
 def _read(path: Path) -> Checkpoint:
@@ -89,10 +102,18 @@ def _read(path: Path) -> Checkpoint:
         iteration, metadata = sealed["iteration"], from_plain(sealed["metadata"])
         fits = digest == content_digest(tensors, sealed) and path.stem == f"{iteration:08d}"
         if fits and type(iteration) is int and isinstance(metadata, dict):
-            return Checkpoint(iteration, tensors, metadata)
+            return Checkpoint(iteration, tensors, metadata, _log_mark(sealed, metadata))
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # not what write_checkpoint() writes
     raise UserError(f"Damaged: {path} was altered; its checksum does not fit.")
+
+
+def _log_mark(sealed: dict[str, Any], metadata: dict[str, Any]) -> LogMark | None:
+    """What a checkpoint says of the log; polygait 0.1 kept only a size."""
+    if "log" in sealed:
+        return LogMark.from_json(sealed["log"])
+    size = metadata.get("metrics")
+    return LogMark(size, None) if type(size) is int else None
 
 
 def _files(folder: Path) -> dict[int, Path]:

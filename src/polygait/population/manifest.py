@@ -12,6 +12,7 @@ from typing import Any
 
 from polygait.errors import UserError
 from polygait.population.files import read_bounded
+from polygait.population.metrics import LogMark
 from polygait.population.migrations import MIGRATIONS
 from polygait.population.strict_json import canonical, from_plain, parse, to_plain
 
@@ -141,6 +142,11 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from wrong
     if wrong:
         return
+    if "log" in manifest:  # polygait 0.1 did not write it
+        try:
+            LogMark.from_json(manifest["log"])
+        except ValueError as error:
+            yield f"log {error}"
     indices: set[int] = set()
     files: set[str] = set()
     for place, member in enumerate(manifest["members"]):

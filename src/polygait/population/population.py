@@ -24,6 +24,9 @@ from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers
 
+_MOST_ROWS = 256
+"""On which a member acts at once; longer batches are cut, for memory must not grow with their variety."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -70,16 +73,37 @@ class Population:
     def act(self, observations: np.ndarray, member: int) -> np.ndarray:
         """One member's mean actions in [−1, 1], (n, action size) for raw observations (n, state)."""
         self.require_member(member)
-        observations = np.atleast_2d(checked_numbers("observations", observations, np.float32))
-        if observations.ndim != 2 or observations.shape[1] != self.layout.size:
+        seen = self._checked(observations)
+        actions = np.empty((len(seen), self.action_size), np.float32)
+        for begin in range(0, len(seen), _MOST_ROWS):
+            rows = seen[begin : begin + _MOST_ROWS]
+            # Room for a power of two: few kinds of batches to keep, however many sizes are asked for.
+            padded = np.zeros((1 << (len(rows) - 1).bit_length(), self.layout.size), np.float32)
+            padded[: len(rows)] = rows
+            place = (member, len(padded))
+            if place not in self._actors:
+                self._actors[place] = self.actor([member], len(padded))
+            mean = self._actors[place].mean(padded[None])[0, : len(rows)]
+            np.clip(mean, -1.0, 1.0, out=actions[begin : begin + len(rows)])
+        return actions
+
+    def _checked(self, observations: np.ndarray) -> np.ndarray:
+        """Observations as policies take them, or an error that says which cannot be acted on."""
+        with np.errstate(over="ignore"):  # what float32 cannot hold is named below
+            seen = np.atleast_2d(checked_numbers("observations", observations, np.float32))
+        if seen.ndim != 2 or seen.shape[1] != self.layout.size:
             raise UserError(
-                f"Expected observations of shape (n, {self.layout.size}), got {observations.shape}.",
+                f"Expected observations of shape (n, {self.layout.size}), got {seen.shape}.",
                 "Give one row per environment, as the task returns them.",
             )
-        place = (member, len(observations))
-        if place not in self._actors:
-            self._actors[place] = self.actor([member], len(observations))
-        return np.clip(self._actors[place].mean(observations[None])[0], -1.0, 1.0)
+        if unfit := np.flatnonzero(~np.isfinite(seen).all(axis=1)).tolist():
+            more = f" and {len(unfit) - 5} more" if len(unfit) > 5 else ""
+            raise UserError(
+                f"NaN or infinity in observations, rows {', '.join(map(str, unfit[:5]))}{more}: "
+                "every number must be finite in 32 bits.",
+                "Check the sensors or the simulation that they come from.",
+            )
+        return seen
 
     def actor(self, members: Sequence[int], num_envs: int) -> Actor:
         """Some members, ready to act in so many environments each; a row's action depends on no other row."""

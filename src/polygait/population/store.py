@@ -49,11 +49,11 @@ from polygait.population.manifest import (
     read_manifest,
     with_member,
 )
-from polygait.population.metrics import MetricsLog
+from polygait.population.metrics import RESTORE_OR_DELETE, LogMark, MetricsLog
 from polygait.population.tensors import FILE_LIMIT, pack, unpack
 
 _WRITTEN = re.compile(r"manifest\.json|[0-9]{3,}(-rewritten)?\.safetensors")
-_OWN_FIELDS = frozenset({"format", "sha256", "members", "created", "updated"})
+_OWN_FIELDS = frozenset({"format", "sha256", "members", "log", "created", "updated"})
 
 
 class RunFolder:
@@ -75,8 +75,9 @@ class RunFolder:
         run = Path(path)
         _refuse_own_fields(description)
         now = _now()
-        manifest = {"complete": False, **description, "members": [], "created": now, "updated": now}
-        data = encode_manifest(manifest)
+        log = MetricsLog(run / "metrics.jsonl").mark()._asdict()
+        manifest = {"complete": False, **description, "members": [], "log": log}
+        data = encode_manifest(manifest | {"created": now, "updated": now})
         with explaining_writes(run, START_AGAIN):
             _require_unused(run)
             make_folder(run)
@@ -168,11 +169,15 @@ class RunFolder:
     ) -> None:
         """Keep the state of training after an iteration; iterations count upwards, the newest two stay."""
         self._lock.require()
-        write_checkpoint(self._checkpoints, Checkpoint(iteration, dict(tensors), metadata))
+        checkpoint = Checkpoint(iteration, dict(tensors), metadata, self._metrics.mark())
+        write_checkpoint(self._checkpoints, checkpoint)
 
     def load_checkpoint(self) -> Checkpoint | None:
-        """The newest good checkpoint, or None; its `skipped` names newer files that were damaged."""
-        return newest_checkpoint(self._checkpoints)
+        """The newest checkpoint that is good and whose lines of the log are, or None.
+
+        Its `skipped` says why newer ones were passed over.
+        """
+        return newest_checkpoint(self._checkpoints, self._metrics)
 
     def clear_checkpoints(self) -> None:
         """Delete all checkpoints, when training is complete."""
@@ -198,6 +203,17 @@ class RunFolder:
         self._lock.require()
         self._metrics.truncate(size)
 
+    def rewind_metrics(self) -> None:
+        """Cut the log back to the finished members, where no checkpoint is left to go on from."""
+        self._lock.require()
+        if "log" in self._manifest:
+            mark = LogMark.from_json(self._manifest["log"])
+        else:
+            mark = LogMark(self._metrics.size(), None)
+        if problem := self._metrics.problem(mark):
+            raise UserError(problem, RESTORE_OR_DELETE)
+        self._metrics.truncate(mark.size)
+
     def metrics(self) -> list[dict[str, Any]]:
         """The log's whole lines."""
         return self._metrics.read()
@@ -208,7 +224,8 @@ class RunFolder:
 
     def _write_manifest(self, manifest: dict[str, Any]) -> None:
         self._lock.require()
-        data = encode_manifest(manifest | {"updated": _now()})
+        log = {"log": self._metrics.mark()._asdict()} if self._metrics.writing else {}
+        data = encode_manifest(manifest | log | {"updated": _now()})
         try:
             write_atomically(self.path / "manifest.json", data)
         finally:  # an interrupt may come after the file was replaced; what is on disk holds

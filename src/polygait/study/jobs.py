@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from polygait.errors import UserError
 from polygait.file_names import file_name
 from polygait.population.files import make_folder, read_bounded, refuse_links, write_atomically
 from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.study.checking import check_result, require_object
 from polygait.study.grid import FORMAT, Measures, StudyJob
 
 if TYPE_CHECKING:
@@ -83,24 +84,53 @@ class JobFolder:
             return {}
         return said if isinstance(said, dict) else {}
 
-    def read_result(self) -> dict[str, Any]:
-        """What was measured."""
+    def read_result(self, members: int) -> dict[str, Any]:
+        """What was measured of a population of so many members, checked."""
+        remedy = "Delete it and run the study again."
         try:
-            return from_plain(parse(read_bounded(self.result, RESULT_LIMIT)))
+            result = from_plain(parse(read_bounded(self.result, RESULT_LIMIT)))
+            check_result(result, members)
+        except UserError as error:  # it cannot be read at all
+            raise UserError(error.problem, remedy) from error
         except ValueError as error:
-            raise UserError(
-                f"Damaged: {self.result} is not JSON ({error}).", "Delete it and run the study again."
-            ) from error
+            raise UserError(f"Damaged: {self.result}: {error}.", remedy) from error
+        return result
 
 
 def read_job(path: Path) -> StudyJob:
-    """What job.json asks for."""
+    """What job.json asks for; whatever else the file holds is named."""
+    file = path / "job.json"
+    remedy = "Restore it from a copy, or ask by the study's file: polygait study report STUDY.toml"
     try:
-        return StudyJob.from_json(parse(read_bounded(path / "job.json", JOB_LIMIT)))
-    except (FileNotFoundError, ValueError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path} is not the folder of a job: {error}.") from error
+        data = parse(read_bounded(file, JOB_LIMIT))
+        for name in ("config", "measures"):
+            require_object(data.get(name) if isinstance(data, dict) else data, name)
+        job = StudyJob.from_json(data)
+    except UserError as error:
+        raise UserError(f"Damaged: {file}: {error.problem}", error.remedy or remedy) from error
+    except FileNotFoundError as error:
+        raise UserError(f"{path} is not the folder of a job: it has no job.json.") from error
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        raise UserError(f"Damaged: {file} is not a job: {error}.", remedy) from error
+    if problems := list(_type_problems(job)):
+        raise UserError(f"Damaged: {file} is not a job: {'; '.join(problems)}.", remedy)
+    return job
+
+
+def _type_problems(job: StudyJob) -> Iterator[str]:
+    """Fields of another kind than polygait writes; numbers were checked with the configuration."""
+    config, measures = job.config, job.measures
+    for name in ("task", "method", "preset"):
+        if not isinstance(getattr(config, name), str):
+            yield f"config.{name} must be a text, got {getattr(config, name)!r}"
+    for name in ("episodes", "held_out", "seed", "diversity_states", "contact_episodes"):
+        if type(getattr(measures, name)) is not int:
+            yield f"measures.{name} must be a whole number, got {getattr(measures, name)!r}"
+    texts: dict[str, Any] = {"config.remove": config.remove or (), "config.overrides": config.overrides}
+    texts |= {"measures.suites": measures.suites, "measures.suite_texts": measures.suite_texts}
+    for name, values in texts.items():
+        if not isinstance(values, tuple | dict) or not all(isinstance(one, str) for one in values):
+            yield f"{name} must hold texts, got {values!r}"
 
 
 def run_job(path: Path, threads: int, tell: Tell) -> None:

@@ -19,7 +19,7 @@ from polygait.study.jobs import RUN_AGAIN
 GROWING = ("status.json", "log.txt", "run/metrics.jsonl")
 """May change while a copy is made: they only grow, or are worth nothing later."""
 _TRIES = 5
-_MEMBERS, _MANIFEST, _LOG, _OTHERS, _CHECKPOINTS, _RESULT = range(6)
+_MEMBERS, _LOG, _MANIFEST, _OTHERS, _CHECKPOINTS, _RESULT = range(6)
 
 Stamps = dict[str, tuple[int, int]]
 """Size and time of change of every file, by its name."""
@@ -70,7 +70,7 @@ def put_down(folder: Path, copy: Copy, before: Iterable[str] = ()) -> None:
 
 
 def _rank(name: str) -> int:
-    """Members before the manifest that lists them, the log before checkpoints that remember its size."""
+    """Members before the manifest that lists them, the log before whatever remembers it."""
     if name.startswith("run/members/"):
         return _MEMBERS
     if name.startswith("run/checkpoints/"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.population.files import refuse_links
+from polygait.presets import RunConfig
 from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
 
@@ -17,6 +19,8 @@ class Place(NamedTuple):
     study: Study
     jobs: list[StudyJob]
     folder: Path
+    damaged: tuple[str, ...] = ()
+    """What is wrong with jobs that cannot be read."""
 
 
 def is_study(path: str | Path) -> bool:
@@ -48,11 +52,17 @@ def locate(path: str | Path) -> Place:
 
 def _by_jobs(folder: Path) -> Place:
     """A study as its jobs tell it."""
-    jobs = [read_job(one.parent) for one in sorted((folder / "jobs").glob("*/job.json"))]
+    jobs, damaged = [], []
+    for path in sorted((folder / "jobs").glob("*/job.json")):
+        try:
+            jobs.append(read_job(path.parent))
+        except UserError as error:
+            damaged.append(str(error).replace("\n", " "))
     if not jobs:
-        raise UserError(f"{folder} holds no job.", "Begin with: polygait study run STUDY.toml")
+        holds = f"no job that can be read. {damaged[0]}" if damaged else "no job."
+        raise UserError(f"{folder} holds {holds}", "Begin with: polygait study run STUDY.toml")
     whose = [(job.run.task, job.run.method, job.run.seed) for job in jobs]
-    if len(set(whose)) < len(whose) or len({job.measures.address for job in jobs}) > 1:
+    if len(set(whose)) < len(whose) or _differ(jobs):
         raise UserError(
             f"{folder} holds the jobs of more than one study.",
             f"Ask for the one you mean: polygait study report STUDY.toml --out {folder}",
@@ -69,7 +79,17 @@ def _by_jobs(folder: Path) -> Place:
         method_training={},
         measures=jobs[0].measures,
     )
-    return Place(study, jobs, folder)
+    return Place(study, jobs, folder, tuple(damaged))
+
+
+def _differ(jobs: list[StudyJob]) -> bool:
+    """Whether jobs are of several studies: measured or, but for their seeds, trained differently."""
+    training: dict[tuple[str, str], RunConfig] = {}
+    for job in jobs:
+        alike = dataclasses.replace(job.run, seed=0)
+        if training.setdefault((job.run.task, job.run.method), alike) != alike:
+            return True
+    return len({job.measures.address for job in jobs}) > 1
 
 
 def _shared(jobs: list[StudyJob]) -> dict[str, object]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from polygait.errors import UserError
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
 
@@ -36,21 +38,31 @@ class Results(NamedTuple):
     """Of everything that can change a result; more than one where jobs differ."""
     done: int
     jobs: int
+    damaged: tuple[str, ...] = ()
+    """What is wrong with files that had to be left out."""
 
 
-def read_results(jobs: Sequence[StudyJob], out: Path) -> Results:
-    """Of all jobs that are done."""
+def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = ()) -> Results:
+    """Of all jobs that are done; a result that is damaged is named, and the others are read.
+
+    `damaged` are jobs of which that is known already.
+    """
     rows: dict[str, list[pl.DataFrame]] = {name: [] for name in ("returns", "held_out", "curves", "contacts")}
     scores: list[dict[str, Any]] = []
     patterns: dict[tuple[str, str, int], dict[str, Any]] = {}
     versions: dict[str, set[str]] = {}
+    unfit = [*damaged]
     done = 0
     for job in jobs:
         folder = JobFolder.of(out, job)
         if not folder.done:
             continue
+        try:
+            result = folder.read_result(job.run.members)
+        except UserError as error:
+            unfit.append(str(error).replace("\n", " "))
+            continue
         done += 1
-        result = folder.read_result()
         whose = {"task": job.run.task, "method": job.run.method, "seed": job.run.seed}
         rows["returns"].append(_frame(result["returns"], _RETURNS, whose))
         rows["curves"].append(_frame(result["curves"], _CURVES, whose))
@@ -64,6 +76,8 @@ def read_results(jobs: Sequence[StudyJob], out: Path) -> Results:
             patterns[job.run.task, job.run.method, job.run.seed] = {"feet": feet, **result["patterns"]}
         for name, version in result["versions"].items():
             versions.setdefault(name, set()).add(version)
+    for problem in unfit:
+        warnings.warn(f"Left out: {problem}", stacklevel=2)
     return Results(
         returns=_together(rows["returns"], _RETURNS),
         held_out=_together(rows["held_out"], _RETURNS),
@@ -73,7 +87,8 @@ def read_results(jobs: Sequence[StudyJob], out: Path) -> Results:
         patterns=patterns,
         versions={name: sorted(found) for name, found in versions.items()},
         done=done,
-        jobs=len(jobs),
+        jobs=len(jobs) + len(damaged),
+        damaged=tuple(unfit),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ def job_status(job: StudyJob, out: Path) -> JobStatus:
         seed=job.run.seed,
         state=state,
         phase=phase if state == "running" else "",
-        share=1.0 if state == "done" else _number(said, "share", 0.0),
+        share=1.0 if state == "done" else min(1.0, max(0.0, _number(said, "share", 0.0))),
         steps_per_second=_number(said, "steps_per_second", 0.0) if state == "running" else 0.0,
         episode_return=_number(said, "return", math.nan),
         reason=str(said.get("reason", "")) if state != "done" else "",
@@ -79,7 +80,9 @@ def _state(folder: JobFolder, said: dict[str, Any], phase: str) -> str:
 
 def _number(said: dict[str, Any], name: str, otherwise: float) -> float:
     value = said.get(name)
-    return float(value) if isinstance(value, int | float) else otherwise
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return otherwise
+    return float(value) if abs(value) <= sys.float_info.max else otherwise  # NaN is not smaller either
 
 
 def _exists(process: int) -> bool:

@@ -241,7 +241,7 @@ def test_no_task_leads_out_of_the_folder_of_a_study(tmp_path, task):
     ]
     home.result.write_bytes(canonical(to_plain(measured)))
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    study, jobs, where = locate(folder)
+    study, jobs, where, _ = locate(folder)
     written = write_report(study, read_results(jobs, where), report_folder(where), charts=False)
     assert any(table.name.startswith("sensors-") for table in written.tables)
     new = {path for path in tmp_path.rglob("*") if path.is_file()} - before

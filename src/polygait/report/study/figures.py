@@ -56,18 +56,26 @@ def percentile_figure(sources: Sequence[Source]) -> alt.ConcatChart | None:
 
 def sweep_figure(sources: Sequence[Source]) -> alt.ConcatChart | None:
     """What the best member reaches while a mass or a friction is scaled; the rule is the training world."""
-    rows = []
+    rows, places = [], {}
     for source in sources:
         swept = source.returns.filter(pl.col("scale").is_not_null())
         for (task, condition, method), cells in by(swept, "task", "condition", "method"):
-            scales = sorted(cells["scale"].unique())
+            seeds = cells["seed"].n_unique()
+            scales = [
+                scale
+                for scale in sorted(cells["scale"].unique())
+                if cells.filter(scale=scale)["seed"].n_unique() == seeds  # a mean is over all seeds
+            ]
+            if not scales:
+                continue
             best = np.stack(
                 [best_members(member_grid(cells.filter(scale=scale))) for scale in scales], axis=1
             )
             panel = f"{task} {condition}"
+            places[panel] = Place(task, condition)
             rows += _band_rows(best, scales, panel=panel, source=source.label, method=method)
-    places = sorted({Place(*row["panel"].split(" ")) for row in rows}, key=paper_order)
-    panels = [(f"{place.task} {place.condition}", str(place).replace(" - ", ", ")) for place in places]
+    order = sorted(places, key=lambda panel: paper_order(places[panel]))
+    panels = [(panel, str(places[panel]).replace(" - ", ", ")) for panel in order]
     return _panels(rows, panels, sources, ("scale", "return of the best"), rule=1.0)
 
 

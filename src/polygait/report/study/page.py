@@ -29,10 +29,10 @@ def write_study_page(
     path: str | Path, out: str | Path | None = None, figures: str | Path | None = None
 ) -> Report:
     """Write the page of a study, named by its file or its folder; beside its report if no place is named."""
-    study, jobs, folder = locate(path)
+    study, jobs, folder, damaged = locate(path)
     target = Path(out) if out is not None else report_folder(folder) / "report.html"
     require_html(target)
-    results = read_results(jobs, folder)
+    results = read_results(jobs, folder, damaged)
     if results.done == 0:
         raise UserError(f"No job of {path} is done in {folder}.", "First: polygait study run STUDY.toml")
     sources = study_sources(results)
@@ -62,12 +62,15 @@ def study_page(study: Study, results: Results, tables: Sequence[Table], figures:
 def study_gaps(study: Study, results: Results, figures: Mapping[str, Any]) -> list[Gap]:
     """What the page of a study cannot show."""
     gaps = []
-    if results.done < results.jobs:
-        missing = results.jobs - results.done
+    if missing := results.jobs - results.done - len(results.damaged):
         words = f"{missing} of {results.jobs} populations are not there"
         gaps.append(
             Gap(words, "their jobs are not done", f"polygait study run {study.file}, with the --out it has")
         )
+    gaps += [
+        Gap("A population cannot be shown", problem, "The others are not affected.")
+        for problem in results.damaged
+    ]
     if not figures:
         gaps.append(Gap("There are no figures", "they were not asked for", "Leave out --no-charts."))
     return gaps
