@@ -97,15 +97,15 @@ class AdaptConfig:
             self, {"episodes": 1, "trials": 1, "max_falls": 1, "threads": 1, "held_out": 0}
         )
         if racing and self.episodes is not None:
-            found.append("racing counts trials of all members together: give `trials`, not `episodes`.")
+            found.append("racing counts trials of all members together: give `trials` instead of `episodes`.")
         if not racing and (self.trials is not None or self.max_falls is not None):
             found.append(
                 "`trials` and `max_falls` belong to racing: give `selector='racing'` or leave them out."
             )
         if racing and self.trials is not None and 1 <= self.trials < num_members:
             found.append(
-                f"{self.trials} trials do not reach {num_members} members: give `trials={num_members}` or "
-                "more, at least one each."
+                f"{self.trials} trials do not reach {num_members} members: give at least {num_members}, "
+                "one trial each."
             )
         return found
 
