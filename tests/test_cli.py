@@ -171,7 +171,7 @@ MISTAKES = [  # words; then in the answer: what was given, the rule it breaks, h
     ("adapt run --variation broken(foot_join)", "'foot_join'", "Unknown joint", "'foot_joint'"),
     ("adapt run --selector race", "'race'", "--selector must be", "'racing'"),
     ("adapt run --trials 40", "--trials", "belong to racing", "--selector racing"),
-    ("adapt run --selector racing --trials 2", "2 trials", "do not reach 5", "--trials 5"),
+    ("adapt run --selector racing --trials 2", "2 trials", "do not reach 5", "give at least 5"),
     ("adapt run --selector racing --episodes 3", "--episodes", "together", "give --trials"),
     ("adapt run --trails 40", "--trails", "Unrecognized", "--trials INT"),
     ("adapt run --episodes 1e12", "got 1000000000000", "--episodes", "at most 1,000,000"),

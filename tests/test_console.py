@@ -132,3 +132,13 @@ def test_styles_are_told_apart_from_text(monkeypatch, capsys):
     status = JobStatus("job", "hopper", "dir", 0, "done", "", 1.0, 0.0, 1.0, "", "")
     console.print_study("study", [status])
     assert "\x1b[32mdone" in capsys.readouterr().out
+
+
+def test_long_heads_break_before_a_table_does(monkeypatch):
+    screen = terminal(60, monkeypatch)
+    heads = ("filter", "log-likelihood (nats)", "what it reveals (nats)", "variance")
+    print_table(console.console(), "", heads, [("without torso", "-2.58", "0.00", "0.3")])
+    lines = screen.text().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum("without torso" in line for line in lines) == 1
+    assert not any("log-likelihood (nats)" in line for line in lines)

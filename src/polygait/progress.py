@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 _PLAIN_SECONDS = 10.0
-_BARS = (20, 10)
-"""Lengths of the live line's bar: where the first leaves no room, the second."""
+_WIDE = 100
+"""Columns of a terminal that has room for a long bar."""
 
 
 class Progress(NamedTuple):
@@ -100,13 +100,11 @@ _LINE = _LiveLine()
 
 def _fitted(share: float, text: str, columns: int) -> str:
     """A bar and the words that fit; a line that breaks could not be written anew."""
-    words = text.split("  ")
-    long, short = (f"{'█' * int(length * share):░<{length}} {100 * share:3.0f} %" for length in _BARS)
-    if len(whole := "  ".join([long, *words])) <= columns:
-        return whole
-    while words and len("  ".join([short, *words])) > columns:
+    length = 20 if columns >= _WIDE else 10
+    words = [f"{'█' * int(length * share):░<{length}} {100 * share:3.0f} %", *text.split("  ")]
+    while len("  ".join(words)) > columns and len(words) > 1:
         words.pop()
-    return "  ".join([short, *words])[:columns]
+    return "  ".join(words)[:columns]
 
 
 def _columns() -> int:

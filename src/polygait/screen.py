@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,11 @@ def print_table(
     if title:
         screen.print(title, style="bold")
     filled = [*rows]
-    for places in _blocks(columns, filled, keys, screen.width):
+    blocks = _blocks(columns, filled, keys, screen.width)
+    if len(blocks) > 1:  # less so with narrow heads
+        columns = [_narrowed(head, [row[place] for row in filled]) for place, head in enumerate(columns)]
+        blocks = _blocks(columns, filled, keys, screen.width)
+    for places in blocks:
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
         for place in places:
             table.add_column(columns[place], overflow="fold")
@@ -44,10 +49,10 @@ def print_table(
 
 def _blocks(columns: Sequence[str], rows: Sequence[Row], keys: int, width: int) -> list[list[int]]:
     """Which columns stand beside each other: as many as the terminal has room for."""
-    from rich.cells import cell_len
-
-    widths = [max(cell_len(str(row[place])) for row in (columns, *rows)) for place in range(len(columns))]
-    needed = [min(one, _NARROW) + _BETWEEN for one in widths]
+    needed = [
+        min(max(_width(row[place]) for row in (columns, *rows)), _NARROW) + _BETWEEN
+        for place in range(len(columns))
+    ]
     named = sum(needed[:keys])
     further = [place for place in range(keys, len(columns)) if any(str(row[place]) for row in rows)]
     blocks: list[list[int]] = [[]]
@@ -56,6 +61,18 @@ def _blocks(columns: Sequence[str], rows: Sequence[Row], keys: int, width: int) 
             blocks.append([])
         blocks[-1].append(place)
     return [[*range(keys), *block] for block in blocks]
+
+
+def _narrowed(head: str, cells: Sequence[str | Text]) -> str:
+    """A column's head in lines no longer than what stands below it."""
+    widest = max((_width(cell) for cell in cells), default=0)
+    return "\n".join(textwrap.wrap(head, max(widest, 1), break_long_words=False, break_on_hyphens=False))
+
+
+def _width(text: str | Text) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, str(text).split("\n")))
 
 
 def console() -> Console:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.population.files import refuse_links
-from polygait.presets import RunConfig
+from polygait.run_config import RunConfig
 from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
 
