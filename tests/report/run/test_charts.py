@@ -158,7 +158,7 @@ def test_numbers_are_short_and_holes_are_null():
     values = inline([{"a": 1 / 3, "b": float("nan"), "c": 7, "d": float("inf"), "e": "x"}]).to_dict()[
         "values"
     ]
-    assert values == [{"a": 0.33333, "b": None, "c": 7, "d": None, "e": "x"}]
+    assert values == [{"a": 0.333333, "b": None, "c": 7, "d": None, "e": "x"}]
 
 
 def test_the_chosen_member_is_framed_and_the_selected_one_stands_out():

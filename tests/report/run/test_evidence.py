@@ -14,7 +14,7 @@ from polygait.report.run.evidence import (
 from polygait.report.run.findings import gather
 from polygait.report.web.parts import Gap
 
-EVALUATED = "evaluation {} ({} episodes each, seed {})"
+EVALUATED = "evaluation of suite {} ({} episodes each, seed {})"
 
 
 @pytest.fixture
@@ -70,19 +70,19 @@ def strongest(folder):
 
 def test_the_strongest_adaptation_counts(folder):
     keep_adaptation(folder, "broken-foot", [[9.0]] * 5, best=4, held_out=20)
-    assert strongest(folder) == "adaptation exhaustive (1 episode each, seed 0)"
+    assert strongest(folder) == "exhaustive adaptation (1 episode each, seed 0)"
     keep_adaptation(folder, "broken-foot", [[8.0] * 3] * 5, best=2, seed=4)
     keep_adaptation(folder, "broken-foot", [[8.0] * 9] * 3, best=2, seed=5)  # before there were five members
-    assert strongest(folder) == "adaptation exhaustive (3 episodes each, seed 4)"
+    assert strongest(folder) == "exhaustive adaptation (3 episodes each, seed 4)"
     keep_adaptation(folder, "broken-foot", [[8.0] * 3] * 5, best=2, seed=6, held_out=2)
-    assert strongest(folder) == "adaptation exhaustive (3 episodes each, seed 6)"
+    assert strongest(folder) == "exhaustive adaptation (3 episodes each, seed 6)"
     assert len(kept_adaptations(folder, {}, [])) == 4
 
 
 def test_a_race_is_named_with_its_options(folder):
     race: dict[str, Any] = {"selector": "racing", "episodes": None, "trials": 4, "max_falls": 1}
     keep_adaptation(folder, "broken-foot", [[1.0, None], [3.0, 4.0]], best=1, **race)
-    assert strongest(folder) == "adaptation racing (3 of 4 trials, at most 1 fall, seed 0)"
+    assert strongest(folder) == "racing adaptation (3 of 4 trials, at most 1 fall, seed 0)"
 
 
 def test_an_adaptation_of_other_members_is_left_out_and_told(folder):

@@ -44,13 +44,13 @@ def test_measured_conditions_and_who_is_chosen(run):
     }
     measured = findings.choice("", "broken-foot")
     assert measured is not None and measured.member == 1 and measured.adaptation is None
-    assert measured.source == "evaluation damage (5 episodes each, seed 0)"
+    assert measured.source == "evaluation of suite damage (5 episodes each, seed 0)"
     assert findings.choice("", "broken-leg") is None
     assert "No sweep is measured" not in told(findings)
     keep_adaptation(run, "broken-foot", [[1.0], [2.0]], best=0)
     adapted = gather(run).choice("", "broken-foot")
     assert adapted is not None and adapted.member == 0 and adapted.mean_return == 1.0
-    assert adapted.source == "adaptation exhaustive (1 episode each, seed 0)"
+    assert adapted.source == "exhaustive adaptation (1 episode each, seed 0)"
 
 
 def test_trials_stand_in_for_what_was_not_measured(run):

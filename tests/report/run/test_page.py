@@ -23,15 +23,13 @@ def own_text(page):
 
 
 def keep_damage(run):
+    members = range(5)
     keep_evaluation(
         run,
         "damage",
-        [
-            row(member, condition, 100.0 * member)
-            for condition in ("nominal", "broken-foot")
-            for member in range(5)
-        ]
-        + [row(member, "foot-mass", 10.0, scale) for member in range(5) for scale in (0.5, 1.0)],
+        [row(member, "nominal", 500.0 - 100.0 * abs(member - 1)) for member in members]
+        + [row(member, "broken-foot", 100.0 * member) for member in members]
+        + [row(member, "foot-mass", 10.0, scale) for member in members for scale in (0.5, 1.0)],
     )
     keep_adaptation(run, "broken-leg", [[1.0], [2.0], [9.0], [3.0], [4.0]], best=2)
 
@@ -76,12 +74,12 @@ def test_a_page_names_the_source_of_what_it_says(run):
     page = run / "page.html"
     page.write_text(run_page(gather(run), Gallery()))
     text = own_text(page)
-    measured = "evaluation damage (5 episodes each, seed 0)"
+    measured = "evaluation of suite damage (5 episodes each, seed 0)"
     assert f"Returns here are those when nothing is wrong: {measured}." in text
-    assert "member 3, nothing wrong" in text and ">member 2<" in text and ">1.00 (6)<" in text
+    assert "member 3, nothing wrong" in text and ">2<" in text and ">1.00 in 6<" in text
     assert "another member is chosen than the one that does best when nothing is wrong (member 3)" in text
-    assert text.index("adaptation exhaustive (4 episodes each") < text.index(
-        "adaptation exhaustive (1 episode each"
+    assert text.index("exhaustive adaptation (4 episodes each") < text.index(
+        "exhaustive adaptation (1 episode each"
     )
     assert "All 2 adaptations that are kept" in text and "the end of training" not in text
 

@@ -47,21 +47,32 @@ def _chosen(findings: Findings) -> Html | None:
     rows = [
         [
             place_name(condition, where),
-            f"member {choice.member}",
+            str(choice.member),
             number(choice.mean_return),
             "–" if choice.adaptation is None else _held_out(choice.adaptation),
             choice.source,
         ]
         for (where, _, condition), choice in findings.choices().items()
     ]
-    columns = ["condition", "chosen", "return", "on fresh episodes", "chosen by"]
     caption = "Who is chosen: by the strongest adaptation; where there is none, the best of the evaluation"
-    return table(columns, rows, caption, [False, False, True, True, False]) if rows else None
+    return _choice_table(rows, caption, "chosen by") if rows else None
+
+
+def _choice_table(rows: Sequence[Sequence[str]], caption: str, source: str) -> Html:
+    return _sourced(["condition", "member", "return", "on fresh episodes", source], rows, caption)
+
+
+def _sourced(columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Html:
+    """Numbers with their source in the last column; the caption stays when a phone scrolls the table."""
+    numeric = [False, *(True for _ in columns[2:]), False]
+    return tag(
+        "div", tag("p", caption, class_="caption"), table(columns, rows, None, numeric), class_="sourced"
+    )
 
 
 def _held_out(adaptation: Adaptation) -> str:
     episodes = len(adaptation.held_out_returns)
-    return f"{number(adaptation.held_out_return)} ({episodes})" if episodes else "–"
+    return f"{number(adaptation.held_out_return)} in {episodes}" if episodes else "–"
 
 
 def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
@@ -73,7 +84,7 @@ def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
         for condition, source in sources.items()
     ]
     columns = ["condition", *(f"member {member}" for member in members), "measured by"]
-    return table(columns, rows, "Mean returns", [False, *(True for _ in members), False])
+    return _sourced(columns, rows, "Mean returns")
 
 
 def _all_adaptations(findings: Findings) -> Html | None:
@@ -84,15 +95,14 @@ def _all_adaptations(findings: Findings) -> Html | None:
     rows = [
         [
             place_name(one.variation, one.config.on or ""),
-            f"member {one.best}",
+            str(one.best),
             number(one.selection_return),
             _held_out(one),
             adaptation_source(one),
         ]
         for one in sorted(findings.adaptations, key=lambda one: (one.config.on or "", one.variation))
     ]
-    columns = ["condition", "chosen", "return", "on fresh episodes", "adaptation"]
-    shown = table(columns, rows, "The strongest of each condition first", [False, False, True, True, False])
+    shown = _choice_table(rows, "The strongest of each condition first", "adaptation")
     title = f"All {counted(len(rows), 'adaptation')} that are kept"
     return tag("details", tag("summary", title), shown)
 

@@ -38,7 +38,9 @@ class Measurement(NamedTuple):
     made_with: str
 
     def __str__(self) -> str:
-        return f"evaluation {self.suite} ({counted(self.episodes, 'episode')} each, seed {self.seed})"
+        return (
+            f"evaluation of suite {self.suite} ({counted(self.episodes, 'episode')} each, seed {self.seed})"
+        )
 
 
 class Choice(NamedTuple):
@@ -153,7 +155,7 @@ def adaptation_source(adaptation: Adaptation) -> str:
     else:
         told = f"{adaptation.episodes_used} of {counted(config.trials or 0, 'trial')}"
     falls = f", at most {counted(config.max_falls, 'fall')}" if config.max_falls else ""
-    return f"adaptation {config.selector} ({told}{falls}, seed {config.seed})"
+    return f"{config.selector} adaptation ({told}{falls}, seed {config.seed})"
 
 
 def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ SELECTED = "selected"
 CHOSEN = "#D55E00"
 """Marks the member that adaptation chose."""
 RETURNS = "viridis"
-_DIGITS = 5
+_DIGITS = 6  # a return of thousands is rounded once more, to whole numbers
 
 
 def selected(member: int | None) -> alt.Parameter:

@@ -64,7 +64,7 @@ def damage_section(findings: Findings, gallery: Gallery) -> Html | None:
         return None
     intro = (
         "What is changed is red. Each time, first the member chosen for this world, then the one that does "
-        f"best when nothing is wrong ({findings.nominal.source})."
+        f"best when nothing is wrong, by {findings.nominal.source}."
     )
     return joined([tag("p", intro), *(_story(one, gallery) for one in gallery.stories)])
 
