@@ -15,20 +15,19 @@ import numpy as np
 from scipy.stats import fisher_exact
 from tests.diversity import two_ways
 
-from polygait.config import DvdConfig, SmerlConfig
-from polygait.diversity.dvd import Dvd
-from polygait.diversity.independent import Independent
+from polygait.config.settings import NoSettings
 from polygait.diversity.method import Method
-from polygait.diversity.regulation import Regulation
-from polygait.diversity.smerl import Smerl
-from polygait.presets import OTHER_ALPHA, OTHER_DVD_ALPHA, SMERL_ALPHA
+from polygait.diversity.methods.dir import Regulation
+from polygait.diversity.methods.dvd import Dvd, DvdConfig
+from polygait.diversity.methods.multi import Multi
+from polygait.diversity.methods.smerl import Smerl, SmerlConfig
 
 MEMBERS = 4
 NEAR = 0.25
 """How far from a peak a member's median action still counts as taking that way."""
 WIND = 0.04
 COURSE = two_ways.Course(
-    ppo=dataclasses.replace(two_ways.PPO, discount=0.9, gae_lambda=0.95), iterations=40, wind=WIND
+    ppo=dataclasses.replace(two_ways.PPO_CONFIG, discount=0.9, gae_lambda=0.95), iterations=40, wind=WIND
 )
 ABLE = two_ways.TwoWays.episode_length * two_ways.WIDTH / math.hypot(two_ways.WIDTH, COURSE.ppo.action_std)
 """R*: what a policy with its mean on a peak earns in an episode, on average over its noise."""
@@ -39,7 +38,6 @@ class Contender(NamedTuple):
     """A method with one factor of its bonus."""
 
     name: str
-    alpha: float
     method: Method
 
 
@@ -64,16 +62,18 @@ class Result(NamedTuple):
 
 def contenders(factors: list[float]) -> list[Contender]:
     """Independent members first, then every method with every factor."""
-    found = [Contender("multi", 0.0, Independent())]
+    multi = Multi(NoSettings(), two_ways.EVERYTHING, 0.0)
+    found = [Contender("multi", multi)]
     for factor in factors:
-        alphas = {"dir": OTHER_ALPHA, "smerl": SMERL_ALPHA, "dvd": OTHER_DVD_ALPHA}
-        alphas = {name: factor * alpha for name, alpha in alphas.items()}
-        determinant = Dvd(DvdConfig(form="determinant"), alphas["dvd"])
+        competing: dict[str, tuple[type[Method], Any]] = {
+            "dir": (Regulation, two_ways.DIR),
+            "smerl": (Smerl, SMERL),
+            "dvd": (Dvd, DvdConfig()),
+            "dvd, determinant": (Dvd, DvdConfig(form="determinant")),
+        }
         found += [
-            Contender("dir", alphas["dir"], Regulation(two_ways.DIR, two_ways.FREE_PLACE, alphas["dir"])),
-            Contender("smerl", alphas["smerl"], Smerl(SMERL, two_ways.LAYOUT.size, alphas["smerl"])),
-            Contender("dvd", alphas["dvd"], Dvd(DvdConfig(), alphas["dvd"])),
-            Contender("dvd, determinant", alphas["dvd"], determinant),
+            Contender(name, kind(config, two_ways.FREE_PLACE, factor * kind.default_alpha))
+            for name, (kind, config) in competing.items()
         ]
     return found
 
@@ -112,7 +112,7 @@ def _print_row(result: Result, baseline: Result, seeds: int) -> None:
     test: Any = fisher_exact(table)
     leeward = (result.actions > 0)[result.able].mean() if result.able.any() else math.nan
     print(
-        f"{result.contender.name:<20}{result.contender.alpha:>8g}{f'{result.kept} of {seeds}':>12}"
+        f"{result.contender.name:<20}{result.contender.method.alpha:>8g}{f'{result.kept} of {seeds}':>12}"
         f"{test.pvalue:>10.2g}{result.able.mean():>8.0%}{leeward:>16.0%}",
         flush=True,
     )

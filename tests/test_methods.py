@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from polygait.presets import METHODS
 
 import polygait as pg
 from polygait.population.store import RunFolder
-from polygait.presets import METHODS
 
 MEMBERS, STEPS = 3, 300_000
 TARGET = 500

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from polygait.presets import WITHOUT_BONUS, is_foreign
 
 import polygait as pg
 from polygait import training
 from polygait.population.store import RunFolder
-from polygait.presets import WITHOUT_BONUS, is_foreign
 
 SETTINGS = (
     "ppo.rollout_steps=64",

@@ -93,15 +93,17 @@ class RunConfig:
                 ),
             }
             return from_plain_record(cls, {**data, **records})
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UserError(f"The run's configuration cannot be read: {error}.") from error
 
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
     config = checked_kinds(_plain(config))
-    if problems := _problems(config):
-        raise UserError("\n".join(problems), "Nothing was started.")
+    problems = _problems(config)
+    if unknown := _unknown_names(config):  # whose settings nobody knows either
+        raise UserError("\n".join(problems + unknown), "Nothing was started.")
+    problems += _problems_of_method(config)
     method, learner = METHODS.find(config.method), LEARNERS.find(config.learner)
     robot, preset = task_defaults(config.task), config.preset
     members = config.members if config.members is not None else 1 if method.single else MEMBERS
@@ -121,7 +123,9 @@ def resolve(config: TrainConfig) -> RunConfig:
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
     for text in config.overrides:
-        run, problem = _overridden(run, text)
+        problem = _foreign(text, config)
+        if not problem:
+            run, problem = _overridden(run, text)
         problems += [problem] if problem else []
     for section in run.sections.values():
         problems += section.problems()
@@ -151,30 +155,37 @@ def _plain(config: TrainConfig) -> TrainConfig:
 
 
 def _problems(config: TrainConfig) -> list[str]:
-    """What is wrong with a user's choices, each by itself."""
+    """What is wrong with a user's numbers, each by itself."""
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
         found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
+    return found
+
+
+def _unknown_names(config: TrainConfig) -> list[str]:
+    """What to say of names that do not exist."""
     named = (
         ("method", config.method, METHODS.names()),
         ("learner", config.learner, LEARNERS.names()),
         ("preset", config.preset, PRESETS),
     )
-    unknown = [
+    return [
         f"Unknown {kind}: {name!r}. {did_you_mean(name, known)}"
         for kind, name, known in named
         if name not in known
     ]
-    if unknown:
-        return found + unknown
-    method = METHODS.find(config.method)
+
+
+def _problems_of_method(config: TrainConfig) -> list[str]:
+    """Choices that the method does not go with."""
+    method, found = METHODS.find(config.method), []
     if config.alpha is not None and not method.has_bonus:
         found.append(f"`alpha` is the factor of a bonus that {config.method} does not have: leave it out.")
     if method.needs_peers and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
-    return found + [_foreign(text, config) for text in config.overrides if _foreign(text, config)]
+    return found
 
 
 def _foreign(text: str, config: TrainConfig) -> str:

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from polygait.config import DirConfig
 from polygait.diversity.inverse_dynamics import LOG_STD_RANGE, InverseDynamics, Transitions
+from polygait.diversity.methods.dir import DirConfig
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -14,7 +14,8 @@ from tests.diversity.two_ways import (
     walk,
 )
 
-from polygait.diversity.independent import Independent
+from polygait.config.settings import NoSettings
+from polygait.diversity.methods.multi import Multi
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -34,13 +35,13 @@ class Ways(NamedTuple):
 @pytest.fixture(scope="module")
 def ways(quick_compilation):
     free, all_seen = regulation(FREE_PLACE, ALPHA), regulation(EVERYTHING, ALPHA)
-    knowing = all_knowing(all_seen)
+    multi, knowing = Multi(NoSettings(), EVERYTHING, 0.0), all_knowing(all_seen)
     found = []
     for seed in range(SEEDS):
         first = walk(free, 0, seed, [])
         seconds = (
             walk(free, 1, seed, first.tensors),
-            walk(Independent(), 1, seed, []),
+            walk(multi, 1, seed, []),
             walk(all_seen, 1, seed, knowing),
         )
         found.append([first.action, *(one.action for one in seconds)])

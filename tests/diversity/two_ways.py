@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from polygait import learning
-from polygait.config import DirConfig, PPOConfig
+from polygait.config import PPOConfig
 from polygait.diversity.method import Method, Setting
-from polygait.diversity.regulation import Regulation
+from polygait.diversity.methods.dir import DirConfig, Regulation
+from polygait.learning.learner import Sizes
+from polygait.learning.learners.ppo import PPO
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step
 
@@ -23,7 +24,7 @@ LAYOUT = StateLayout(("weather", "place"))
 FREE_PLACE = StateFilter.remove(LAYOUT, ["place"])
 EVERYTHING = StateFilter.identity(LAYOUT)
 SETTING = Setting(action_size=1, num_members=1)
-PPO = PPOConfig(
+PPO_CONFIG = PPOConfig(
     learning_rate=2e-2,
     minibatch_size=64,
     epochs=4,
@@ -81,7 +82,7 @@ def reward(moved: np.ndarray) -> np.ndarray:
 class Course(NamedTuple):
     """How members train."""
 
-    ppo: PPOConfig = PPO
+    ppo: PPOConfig = PPO_CONFIG
     iterations: int = ITERATIONS
     wind: float = 0.0
 
@@ -108,47 +109,49 @@ def walk_together(
     count = len(members)
     task = TwoWays(count * ENVS, 1000 * seed + members[0], wind)
     keys = learning.member_keys(jax.random.key(seed), members[0], count)
-    learner = learning.initial_learner(keys, (2, 1), ppo)
-    normalizer = learning.initial_normalizer(count, ENVS, 2)
+    learner = PPO(ppo, Sizes(2, 1), ENVS)
+    learned = learner.init(keys)
     position = learning.start_position(task, count)
-    state = method.begin(keys, Setting(1, count), earlier)
-    shape = (learning.rollout_length(ppo, ENVS), ENVS, 1)
+    state = method.init(keys, Setting(1, count), earlier)
+    shape = (ppo.steps_per_iteration // ENVS, ENVS, 1)
     rollout = None
     for iteration in range(iterations):
-        policy = learning.acting_policy(learner.policy, normalizer, ENVS, ppo)
+        policy = learner.policy(learned, iteration)
         rollout = learning.collect(task, policy, learning.rollout_noise(keys, iteration, shape), position)
         position = rollout.position
-        bonus = method.bonus(state, rollout)
-        batch, normalizer = learning.prepare_batch(rollout, rollout.reward + bonus.reward, normalizer, ppo)
-        learner, _ = learning.ppo_update(learner, batch, keys, iteration, ppo)
-        state = method.fit(state, rollout, keys, iteration).state
+        bonus = method.intrinsic_reward(state, rollout)
+        learned = learner.update(learned, rollout, rollout.reward + bonus.reward, keys, iteration).state
+        state = method.update(state, rollout, keys, iteration).state
     assert rollout is not None
     actions = [float(np.median(rollout.action[:, row])) for row in range(count)]
-    return [Way(action, [left]) for action, left in zip(actions, method.leave(state), strict=True)]
+    return [Way(action, [left]) for action, left in zip(actions, method.export(state), strict=True)]
+
+
+class Wanderer:
+    """Does what the noise says."""
+
+    def act(self, observation: np.ndarray, noise: np.ndarray, out: np.ndarray) -> None:
+        out[:] = noise
+
+    def mean(self, observation: np.ndarray) -> np.ndarray:
+        return np.zeros((*observation.shape[:-1], 1), np.float32)
 
 
 def all_knowing(method: Regulation) -> list:
     """What a member leaves whose model has seen every action everywhere, and so knows how s′ tells a."""
     keys = learning.member_keys(jax.random.key(99), 0, 1)
-    state = method.begin(keys, SETTING, [])
-    length = learning.rollout_length(PPO, ENVS)
+    state = method.init(keys, SETTING, [])
+    length = PPO_CONFIG.steps_per_iteration // ENVS
     task = TwoWays(ENVS, seed=99)
     position = learning.start_position(task, 1)
-    policy = learning.acting_policy(
-        jax.tree.map(jnp.zeros_like, learning.initial_learner(keys, (2, 1), PPO).policy),
-        learning.initial_normalizer(1, ENVS, 2),
-        ENVS,
-        PPO,
-    )
-    policy.std[:] = 1.0
     for iteration in range(2 * ITERATIONS):
         # Each environment leans its own way, so that far places are seen too.
         chance = np.random.default_rng([99, iteration])
         noise = chance.uniform(-1, 1, (length, 1, ENVS, 1)) + np.linspace(-1, 1, ENVS)[:, None]
-        rollout = learning.collect(task, policy, np.clip(noise, -1, 1).astype(np.float32), position)
+        rollout = learning.collect(task, Wanderer(), np.clip(noise, -1, 1).astype(np.float32), position)
         position = rollout.position
-        state = method.fit(state, rollout, keys, iteration).state
-    return method.leave(state)
+        state = method.update(state, rollout, keys, iteration).state
+    return method.export(state)
 
 
 def regulation(state_filter: StateFilter, alpha: float) -> Regulation:

@@ -10,6 +10,8 @@ import numpy as np
 
 from polygait import learning
 from polygait.config import PPOConfig
+from polygait.learning.learner import Sizes, Statistics
+from polygait.learning.learners.ppo import PPO
 from polygait.tasks.task import Step
 
 PROBE_CONFIG = PPOConfig(
@@ -106,29 +108,28 @@ class RewardedAction(Probe):
 
 
 class Trained(NamedTuple):
-    learner: learning.LearnerState
+    networks: learning.PPONetworks
     normalizer: learning.Normalizer
     rollout: learning.Rollout
-    statistics: learning.PPOStatistics
+    statistics: Statistics
 
 
 def train(task: Probe, config: PPOConfig, iterations: int, num_members: int = 1, first: int = 0) -> Trained:
-    """Act, prepare, update: the whole of learning without diversity."""
+    """Act and learn: the whole of learning without diversity."""
     envs_per_member = task.num_envs // num_members
     keys = learning.member_keys(jax.random.key(0), first, num_members)
-    learner = learning.initial_learner(keys, (task.observation_size, task.action_size), config)
-    normalizer = learning.initial_normalizer(num_members, envs_per_member, task.observation_size)
+    learner = PPO(config, Sizes(task.observation_size, task.action_size), envs_per_member)
+    state = learner.init(keys)
     position = learning.start_position(task, num_members)
-    shape = (learning.rollout_length(config, envs_per_member), envs_per_member, task.action_size)
+    shape = (config.steps_per_iteration // envs_per_member, envs_per_member, task.action_size)
     rollout = statistics = None
     for iteration in range(iterations):
-        policy = learning.acting_policy(learner.policy, normalizer, envs_per_member, config)
-        rollout = learning.collect(task, policy, learning.rollout_noise(keys, iteration, shape), position)
+        noise = learning.rollout_noise(keys, iteration, shape)
+        rollout = learning.collect(task, learner.policy(state, iteration), noise, position)
         position = rollout.position
-        batch, normalizer = learning.prepare_batch(rollout, rollout.reward, normalizer, config)
-        learner, statistics = learning.ppo_update(learner, batch, keys, iteration, config)
+        state, statistics = learner.update(state, rollout, rollout.reward, keys, iteration)
     assert rollout is not None and statistics is not None
-    return Trained(learner, normalizer, rollout, statistics)
+    return Trained(state.networks, state.normalizer, rollout, statistics)
 
 
 def member(tree, index: int = 0):
@@ -138,4 +139,4 @@ def member(tree, index: int = 0):
 
 def values(trained: Trained, *observations: float) -> np.ndarray:
     """What the first member's critic says about single-number observations."""
-    return np.asarray(member(trained.learner.critic)(jnp.array(observations, jnp.float32)[:, None]))
+    return np.asarray(member(trained.networks.critic)(jnp.array(observations, jnp.float32)[:, None]))

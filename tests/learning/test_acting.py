@@ -42,7 +42,9 @@ def test_agrees_with_the_jax_policy(num_envs, normalized):
         mean = acting.mean(seen)
         assert mean.dtype == np.float32
         np.testing.assert_allclose(mean, expected, atol=2e-6)
-    np.testing.assert_array_equal(acting.std, np.full((3, 3), 0.4, np.float32))
+    noise, out = np.ones((3, num_envs, 3), np.float32), np.empty((3, num_envs, 3), np.float32)
+    acting.act(seen, noise, out)
+    np.testing.assert_allclose(out, np.asarray(expected) + 0.4, atol=2e-6)
 
 
 def test_an_action_does_not_depend_on_its_neighbours():

@@ -8,6 +8,8 @@ import numpy as np
 from tests.learning import probes
 
 from polygait import learning
+from polygait.learning.learner import Sizes
+from polygait.learning.learners.ppo import PPO
 from polygait.learning.normalizer import initial_moments, merge_moments, normalize
 
 CONFIG = replace(probes.PROBE_CONFIG, normalize_observations=True, scale_rewards=True)
@@ -15,22 +17,17 @@ CONFIG = replace(probes.PROBE_CONFIG, normalize_observations=True, scale_rewards
 
 def test_learning_sees_what_acting_saw():
     keys = learning.member_keys(jax.random.key(0), 0, 1)
-    learner = learning.initial_learner(keys, (1, 1), CONFIG)
+    learner = PPO(CONFIG, Sizes(1, 1), 4)
+    state = learner.init(keys)
     task = probes.DelayedReward(4)
     silence = np.zeros((6, 1, 4, 1), np.float32)
-    before = learning.initial_normalizer(1, 4, 1)
-    first = learning.collect(
-        task,
-        learning.acting_policy(learner.policy, before, 4, CONFIG),
-        silence,
-        learning.start_position(task, 1),
-    )
-    before = learning.prepare_batch(first, first.reward, before, CONFIG).normalizer
-    acting = learning.acting_policy(learner.policy, before, 4, CONFIG)
+    first = learning.collect(task, learner.policy(state, 0), silence, learning.start_position(task, 1))
+    before = learning.prepare_batch(first, first.reward, state.normalizer, CONFIG).normalizer
+    acting = learner.policy(state._replace(normalizer=before), 1)
     rollout = learning.collect(task, acting, silence, first.position)
     batch, after = learning.prepare_batch(rollout, rollout.reward, before, CONFIG)
 
-    mean = probes.member(learner.policy).mean(jnp.asarray(batch.observation[:, 0]))
+    mean = probes.member(state.networks.policy).mean(jnp.asarray(batch.observation[:, 0]))
     np.testing.assert_allclose(mean, rollout.action[:, 0], atol=1e-6)
     shown_next = normalize(before.observation, rollout.next_observation)
     np.testing.assert_array_equal(batch.next_observation, shown_next)

@@ -33,24 +33,24 @@ def leaves(tree) -> list[np.ndarray]:
 
 def test_same_inputs_same_bits():
     keys = learning.member_keys(jax.random.key(0), 0, 2)
-    learner = learning.initial_learner(keys, (5, 2), CONFIG)
-    once = learning.ppo_update(learner, batch(2), keys, 3, CONFIG)
+    networks = learning.initial_networks(keys, (5, 2), CONFIG)
+    once = learning.ppo_update(networks, batch(2), keys, 3, CONFIG)
     for _ in range(5):
-        again = learning.ppo_update(learner, batch(2), keys, 3, CONFIG)
+        again = learning.ppo_update(networks, batch(2), keys, 3, CONFIG)
         for ours, theirs in zip(leaves(once), leaves(again), strict=True):
             np.testing.assert_array_equal(ours, theirs)
-    later = learning.ppo_update(learner, batch(2), keys, 4, CONFIG)
+    later = learning.ppo_update(networks, batch(2), keys, 4, CONFIG)
     assert any(not np.array_equal(a, b) for a, b in zip(leaves(once[0]), leaves(later[0]), strict=True))
 
 
 def test_a_cohort_of_three_is_three_cohorts_of_one():
     keys = learning.member_keys(jax.random.key(0), 0, 3)
-    learner = learning.initial_learner(keys, (5, 2), CONFIG)
+    networks = learning.initial_networks(keys, (5, 2), CONFIG)
     lived = batch(3)
-    together = learning.ppo_update(learner, lived, keys, 0, CONFIG)
+    together = learning.ppo_update(networks, lived, keys, 0, CONFIG)
     for index in range(3):
         own = slice(index, index + 1)
-        alone = learning.initial_learner(keys[own], (5, 2), CONFIG)
+        alone = learning.initial_networks(keys[own], (5, 2), CONFIG)
         share = learning.Batch(*(array[:, own] for array in lived))
         update = learning.ppo_update(alone, share, keys[own], 0, CONFIG)
         for ours, theirs in zip(leaves(together), leaves(update), strict=True):
@@ -70,8 +70,8 @@ def test_every_epoch_uses_every_sample():
 def test_a_first_step_stays_on_the_old_policy():
     config = replace(CONFIG, minibatch_size=48, epochs=1)
     keys = learning.member_keys(jax.random.key(0), 0, 1)
-    learner = learning.initial_learner(keys, (5, 2), config)
-    statistics = learning.ppo_update(learner, batch(1), keys, 0, config)[1]
+    networks = learning.initial_networks(keys, (5, 2), config)
+    statistics = learning.ppo_update(networks, batch(1), keys, 0, config)[1]
     assert statistics.clip_fraction[0] == 0
     assert statistics.approximate_kl[0] == pytest.approx(0, abs=1e-6)
     assert statistics.policy_loss[0] == pytest.approx(0, abs=1e-5)
@@ -121,7 +121,7 @@ class Mixed(probes.Probe):
 def unchanged(quick_compilation):
     """Two tiny iterations, without and with a learned standard deviation."""
     return {
-        learn: leaves(probes.train(Mixed(4), replace(TINY, learn_std=learn), 2).learner)
+        learn: leaves(probes.train(Mixed(4), replace(TINY, learn_std=learn), 2).networks)
         for learn in (False, True)
     }
 
@@ -132,7 +132,7 @@ def test_every_option_changes_the_result(name, unchanged):
     learn_std = name in WITH_LEARNED_STD
     config = replace(TINY, learn_std=learn_std)
     changed = replace(config, **{name: CHANGES[name]})
-    result = leaves(probes.train(Mixed(4), changed, 2).learner)
+    result = leaves(probes.train(Mixed(4), changed, 2).networks)
     shapes = [array.shape for array in result]
     before = unchanged[learn_std]
     assert shapes != [array.shape for array in before] or any(
@@ -143,6 +143,6 @@ def test_every_option_changes_the_result(name, unchanged):
 def test_impossible_options_are_named_at_once():
     config = PPOConfig(discount=1.5, epochs=0, learn_std=True, action_std=2.0)
     with pytest.raises(UserError) as caught:
-        learning.initial_learner(learning.member_keys(jax.random.key(0), 0, 1), (5, 2), config)
+        learning.initial_networks(learning.member_keys(jax.random.key(0), 0, 1), (5, 2), config)
     for word in ("discount", "epochs", "action_std"):
         assert word in caught.value.problem

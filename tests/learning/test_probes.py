@@ -20,7 +20,7 @@ def test_the_critic_learns_a_constant():
 def test_the_critic_tells_observations_apart():
     trained = train(probes.ObservedReward(16), PROBE_CONFIG, 25)
     assert values(trained, -1, 1) == pytest.approx([-1.0, 1.0], abs=0.05)
-    assert trained.statistics.explained_variance[0] > 0.95
+    assert trained.statistics["explained_variance"][0] > 0.95
 
 
 MONTE_CARLO = replace(PROBE_CONFIG, value_target="monte-carlo", bootstrap_truncation=False)
@@ -51,12 +51,12 @@ def test_the_policy_finds_the_rewarded_action(learn_std):
     config = replace(PROBE_CONFIG, learn_std=learn_std, rollout_steps=256, **scaled)
     trained = train(probes.RewardedAction(16), config, 20)
     seen = jnp.array([[-1.0], [1.0]])
-    mean = np.asarray(probes.member(trained.learner.policy).mean(seen))[:, 0]
+    mean = np.asarray(probes.member(trained.networks.policy).mean(seen))[:, 0]
     assert mean == pytest.approx([-0.2, 0.2], abs=0.1)
     if learn_std:
-        assert 0.05 < trained.statistics.std[0] < 0.35
+        assert 0.05 < trained.statistics["std"][0] < 0.35
     else:
-        assert trained.statistics.std[0] == pytest.approx(0.4)
+        assert trained.statistics["std"][0] == pytest.approx(0.4)
 
 
 def test_members_train_side_by_side_as_alone():
@@ -64,6 +64,6 @@ def test_members_train_side_by_side_as_alone():
     for index in range(3):
         alone = train(probes.ConstantReward(16), PROBE_CONFIG, 3, first=index)
         for ours, theirs in zip(
-            jax.tree.leaves(together.learner), jax.tree.leaves(alone.learner), strict=True
+            jax.tree.leaves(together.networks), jax.tree.leaves(alone.networks), strict=True
         ):
             np.testing.assert_array_equal(np.asarray(ours)[index], np.asarray(theirs)[0])

@@ -17,7 +17,7 @@ from polygait.learning.sac import (
     actor_loss,
     critic_loss,
     critic_target,
-    initial_learner,
+    initial_networks,
     sac_update,
 )
 from polygait.learning.squashed import SquashedPolicy
@@ -67,10 +67,10 @@ def log_density(before: float, mean: float) -> float:
     return -0.5 * (before - mean) ** 2 - 0.5 * np.log(2 * np.pi) - np.log(1 - np.tanh(before) ** 2)
 
 
-def test_the_target_takes_the_smaller_slow_critic_and_pays_for_entropy():
-    slow = critics((1.0, 1.0, 2.0), (3.0, 0.0, -1.0))
+def test_the_target_takes_the_smaller_target_critic_and_pays_for_entropy():
+    target = critics((1.0, 1.0, 2.0), (3.0, 0.0, -1.0))
     noise = jnp.array([[0.3], [0.0]])
-    found = critic_target(slow, actor(0.2, 0.5), STEPS, noise, SACConfig(discount=0.9))
+    found = critic_target(target, actor(0.2, 0.5), STEPS, noise, SACConfig(discount=0.9))
     action = np.tanh(0.5)
     values = 0.5 + 0.5 + 2 * action, 1.5 - action
     expected = 1.0 + 0.9 * (min(values) - 0.5 * log_density(0.5, 0.2))
@@ -116,8 +116,8 @@ def leaves(tree) -> list[np.ndarray]:
 
 
 def test_an_update_follows_from_its_arguments():
-    learner = initial_learner(KEY, SIZES, TINY)
-    once, again, later = (sac_update(learner, rows(6, 8), KEY, iteration, TINY) for iteration in (3, 3, 4))
+    networks = initial_networks(KEY, SIZES, TINY)
+    once, again, later = (sac_update(networks, rows(6, 8), KEY, iteration, TINY) for iteration in (3, 3, 4))
     for ours, theirs in zip(leaves(once), leaves(again), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert any(not np.array_equal(a, b) for a, b in zip(leaves(once[0]), leaves(later[0]), strict=True))
@@ -125,30 +125,30 @@ def test_an_update_follows_from_its_arguments():
 
 def test_the_lag_decides_whose_weights_the_other_half_sees():
     """With a lag of all updates the critics learn under the first policy; then also one by one."""
-    learner = initial_learner(KEY, SIZES, TINY)
+    networks = initial_networks(KEY, SIZES, TINY)
     given = rows(4, 8)
-    whole = sac_update(learner, given, KEY, 0, TINY)[0]
+    whole = sac_update(networks, given, KEY, 0, TINY)[0]
     frozen = replace(TINY, lag=1)
-    stepwise = sac_update(learner, given, KEY, 0, frozen)[0]
+    stepwise = sac_update(networks, given, KEY, 0, frozen)[0]
     assert not np.allclose(
-        whole.judge.critics.networks[0].weights[0], stepwise.judge.critics.networks[0].weights[0]
+        whole.critics.online.networks[0].weights[0], stepwise.critics.online.networks[0].weights[0]
     )
 
 
-def test_slow_critics_follow_at_their_rate():
-    learner = initial_learner(KEY, SIZES, TINY)
+def test_target_networks_follow_at_their_rate():
+    networks = initial_networks(KEY, SIZES, TINY)
     config = replace(TINY, target_rate=0.25)
-    after = sac_update(learner, rows(1, 8), KEY, 0, config)[0].judge
-    for old, new, slow in zip(
-        leaves(learner.judge.slow), leaves(after.critics), leaves(after.slow), strict=True
+    after = sac_update(networks, rows(1, 8), KEY, 0, config)[0].critics
+    for old, new, target in zip(
+        leaves(networks.critics.target), leaves(after.online), leaves(after.target), strict=True
     ):
-        np.testing.assert_allclose(slow, 0.75 * old + 0.25 * new, atol=1e-6)
+        np.testing.assert_allclose(target, 0.75 * old + 0.25 * new, atol=1e-6)
 
 
 def test_impossible_options_are_named_at_once():
     config = SACConfig(discount=1.5, target_rate=0.0, updates_per_step=0.01, lag=0)
     with pytest.raises(UserError) as caught:
-        initial_learner(KEY, SIZES, config)
+        initial_networks(KEY, SIZES, config)
     for word in ("discount", "target_rate", "updates_per_step", "lag"):
         assert f"sac.{word}" in caught.value.problem
     assert not SACConfig().problems()

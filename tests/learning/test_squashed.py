@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from polygait.learning.squashed import LOG_STD_RANGE, EvenActor, NumpySquashed, SquashedPolicy
+from polygait.learning.stacking import stacked
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -60,7 +61,7 @@ def test_the_numpy_twin_does_the_same(num_envs):
     chance = np.random.default_rng(1)
     seen, noise = (chance.normal(size=(1, num_envs, size)).astype(np.float32) for size in (5, 2))
     out = np.empty_like(noise)
-    actor = NumpySquashed(policy)
+    actor = NumpySquashed(stacked([policy]), num_envs)
     actor.act(seen, noise, out)
     np.testing.assert_allclose(
         out[0], policy.sample(jnp.asarray(seen[0]), jnp.asarray(noise[0])).action, atol=2e-6
@@ -70,12 +71,12 @@ def test_the_numpy_twin_does_the_same(num_envs):
 
 
 def test_neighbours_do_not_change_an_action():
-    actor = NumpySquashed(SquashedPolicy(jax.random.key(3), (5, 2), (8,)))
+    policy = stacked([SquashedPolicy(jax.random.key(3), (5, 2), (8,))])
     chance = np.random.default_rng(1)
     seen, noise = (chance.normal(size=(1, 40, size)).astype(np.float32) for size in (5, 2))
     together, alone = np.empty_like(noise), np.empty_like(noise[:, :21])
-    actor.act(seen, noise, together)
-    actor.act(seen[:, :21], noise[:, :21], alone)
+    NumpySquashed(policy, 40).act(seen, noise, together)
+    NumpySquashed(policy, 21).act(seen[:, :21], noise[:, :21], alone)
     np.testing.assert_array_equal(together[:, :21], alone)
 
 

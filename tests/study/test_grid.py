@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polygait.presets import METHODS, resolve
 from tests import tiny
 from tests.study import small
 
 import polygait as pg
 from polygait.errors import UserError
-from polygait.presets import METHODS, resolve
 from polygait.study.grid import Measures, StudyJob, read_study
 
 STUDIES = Path(__file__).parents[2] / "studies"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from polygait.errors import UserError
 
@@ -102,7 +102,7 @@ class PPOConfig:
             if not kept
         ]
 
-    def for_run(self, iterations: int) -> Self:
+    def for_run(self, iterations: int) -> PPOConfig:
         """The same with what depends on a run's length filled in."""
         return replace(self, anneal_iterations=iterations) if self.anneal_iterations is None else self
 
@@ -192,7 +192,7 @@ class SACConfig:
         """Gradient steps after every block of environment steps."""
         return round(self.updates_per_step * self.block_steps)
 
-    def for_run(self, iterations: int) -> Self:
+    def for_run(self, iterations: int) -> SACConfig:
         """Nothing here depends on a run's length."""
         return self
 

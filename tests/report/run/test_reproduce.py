@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 import tyro
+from polygait.presets import resolve
 
 import polygait as pg
-from polygait.presets import resolve
 from polygait.report.run.reproduce import train_command
 from polygait.verbs import training
 

@@ -16,10 +16,9 @@ from tests.diversity.rollouts import (
     surprise_by_hand,
 )
 
-from polygait.config import DirConfig
 from polygait.diversity.inverse_dynamics import Transitions
 from polygait.diversity.method import Setting
-from polygait.diversity.regulation import Regulation
+from polygait.diversity.methods.dir import DirConfig, Regulation
 from polygait.errors import UserError
 from polygait.population.tensors import pack, unpack
 from polygait.tasks.state import StateFilter
@@ -45,7 +44,7 @@ def left_by(count, config=FREE, state_filter=LEGLESS):
     chance = np.random.default_rng(17)
     left = []
     for index in range(count):
-        state = method.begin(keys(index, seed=9), SETTING, [])
+        state = method.init(keys(index, seed=9), SETTING, [])
         size = state_filter.size
         model = eqx.tree_at(
             lambda one: (one.center, one.factor, one.network.biases[-1]),
@@ -56,7 +55,7 @@ def left_by(count, config=FREE, state_filter=LEGLESS):
                 jnp.asarray(chance.normal(scale=0.5, size=6) - [0, 0, 0, 1, 1, 1], jnp.float32),
             ),
         )
-        left += method.leave(state._replace(model=model, own=np.array(0.5 + index)))
+        left += method.export(state._replace(model=model, own=np.array(0.5 + index)))
     return left
 
 
@@ -69,7 +68,7 @@ def filtered(rollout, state_filter=LEGLESS, clipped=False):
 def test_the_free_bonus_is_the_papers(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
     method = Regulation(FREE, LEGLESS, ALPHA)
-    found = method.bonus(method.begin(keys(earlier), SETTING, left), rollout).reward
+    found = method.intrinsic_reward(method.init(keys(earlier), SETTING, left), rollout).reward
     surprise = [surprise_by_hand(one, filtered(rollout), floor=0.0) for one in left]
     assert np.abs(rollout.action).max() > 1.5  # so that clipping would show
     np.testing.assert_allclose(found, ALPHA / earlier * np.sum(surprise, axis=0), rtol=2e-4, atol=1e-4)
@@ -79,7 +78,7 @@ def test_the_free_bonus_is_the_papers(earlier):
 def test_the_bounded_bonus_clips_floors_and_centres(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
     method = Regulation(BOUNDED, LEGLESS, ALPHA)
-    bonus = method.bonus(method.begin(keys(earlier), SETTING, left), rollout)
+    bonus = method.intrinsic_reward(method.init(keys(earlier), SETTING, left), rollout)
     transition = filtered(rollout, clipped=True)
     centred = [surprise_by_hand(one, transition, floor=0.35) - float(one["own"]) for one in left]
     np.testing.assert_allclose(bonus.reward, ALPHA / earlier * np.sum(centred, axis=0), rtol=2e-4, atol=1e-4)
@@ -91,7 +90,7 @@ def test_the_bounded_bonus_clips_floors_and_centres(earlier):
 def test_the_statistics_describe_the_bonus():
     method, rollout = Regulation(BOUNDED, LEGLESS, ALPHA), random_rollout(0)
     rollout = rollout._replace(reward=np.full(rollout.reward.shape, -2.0))
-    bonus = method.bonus(method.begin(keys(2), SETTING, left_by(2)), rollout)
+    bonus = method.intrinsic_reward(method.init(keys(2), SETTING, left_by(2)), rollout)
     value = bonus.reward / ALPHA
     assert bonus.statistics["bonus_mean"] == pytest.approx([value.mean()])
     assert bonus.statistics["bonus_std"] == pytest.approx([value.std()])
@@ -104,14 +103,14 @@ def test_the_divergence_adds_the_members_own_likelihood(config):
     config = dataclasses.replace(config, objective="kl")
     left, rollout = left_by(2), random_rollout(0)
     method = Regulation(config, LEGLESS, ALPHA)
-    state = method.begin(keys(2), SETTING, left)._replace(own=np.array(0.7))
+    state = method.init(keys(2), SETTING, left)._replace(own=np.array(0.7))
     bounded = config.bound == "std-floor"
     floor = 0.35 * bounded
     transition = filtered(rollout, clipped=bounded)
     others = [surprise_by_hand(one, transition, floor) - float(one["own"]) * bounded for one in left]
-    own = surprise_by_hand(method.leave(state)[0], transition, floor) - 0.7 * bounded
+    own = surprise_by_hand(method.export(state)[0], transition, floor) - 0.7 * bounded
     expected = ALPHA * (np.mean(others, axis=0) - own)
-    np.testing.assert_allclose(method.bonus(state, rollout).reward, expected, rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(method.intrinsic_reward(state, rollout).reward, expected, rtol=2e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("objective", ["cross-entropy", "kl"])
@@ -119,18 +118,22 @@ def test_the_divergence_adds_the_members_own_likelihood(config):
 def test_the_first_member_gets_nothing(objective, bound):
     method = Regulation(dataclasses.replace(FREE, objective=objective, bound=bound), LEGLESS, ALPHA)
     rollout = random_rollout(0)
-    state = method.begin(keys(), SETTING, [])
-    np.testing.assert_array_equal(method.bonus(state, rollout).reward, np.zeros(rollout.reward.shape))
-    fitted = method.fit(state, rollout, keys(), 0).state
-    np.testing.assert_array_equal(method.bonus(fitted, rollout).reward, np.zeros(rollout.reward.shape))
-    assert method.judge(fitted, rollout)["novelty"].tolist() == [np.inf]
+    state = method.init(keys(), SETTING, [])
+    np.testing.assert_array_equal(
+        method.intrinsic_reward(state, rollout).reward, np.zeros(rollout.reward.shape)
+    )
+    fitted = method.update(state, rollout, keys(), 0).state
+    np.testing.assert_array_equal(
+        method.intrinsic_reward(fitted, rollout).reward, np.zeros(rollout.reward.shape)
+    )
+    assert method.metrics(fitted, rollout)["novelty"].tolist() == [np.inf]
 
 
 @pytest.mark.parametrize("earlier", [1, 3, 4, 5])
 def test_empty_slots_never_count(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
     method = Regulation(BOUNDED, LEGLESS, ALPHA)
-    state = method.begin(keys(earlier), SETTING, left)
+    state = method.init(keys(earlier), SETTING, left)
     slots = len(state.earlier.used)
     empty = ~np.asarray(state.earlier.used)
     assert empty.sum() == slots - earlier
@@ -141,12 +144,14 @@ def test_empty_slots_never_count(earlier):
     spoiled = state.earlier._replace(
         models=jax.tree.map(poisoned, state.earlier.models), own=poisoned(state.earlier.own)
     )
-    honest, other = (method.bonus(state._replace(earlier=one), rollout) for one in (state.earlier, spoiled))
+    honest, other = (
+        method.intrinsic_reward(state._replace(earlier=one), rollout) for one in (state.earlier, spoiled)
+    )
     np.testing.assert_array_equal(honest.reward, other.reward)
     for name, values in honest.statistics.items():
         np.testing.assert_array_equal(values, other.statistics[name])
     judged = [
-        method.judge(state._replace(earlier=one), rollout)["novelty"] for one in (state.earlier, spoiled)
+        method.metrics(state._replace(earlier=one), rollout)["novelty"] for one in (state.earlier, spoiled)
     ]
     np.testing.assert_array_equal(judged[0], judged[1])
     assert np.isfinite(judged[0]).all()
@@ -155,9 +160,9 @@ def test_empty_slots_never_count(earlier):
 def test_the_bonus_does_not_depend_on_the_model_in_training():
     left, rollout = left_by(2), random_rollout(0)
     method = Regulation(BOUNDED, LEGLESS, ALPHA)
-    states = [method.begin(keys(2, seed=seed), SETTING, left) for seed in (0, 1)]
+    states = [method.init(keys(2, seed=seed), SETTING, left) for seed in (0, 1)]
     assert not np.array_equal(states[0].model.network.weights[0], states[1].model.network.weights[0])
-    first, second = (method.bonus(state, rollout).reward for state in states)
+    first, second = (method.intrinsic_reward(state, rollout).reward for state in states)
     np.testing.assert_array_equal(first, second)
 
 
@@ -166,7 +171,7 @@ def test_alpha_is_a_factor_and_order_of_members_does_not_matter():
 
     def reward(alpha, earlier):
         method = Regulation(BOUNDED, LEGLESS, alpha)
-        return method.bonus(method.begin(keys(3), SETTING, earlier), rollout).reward
+        return method.intrinsic_reward(method.init(keys(3), SETTING, earlier), rollout).reward
 
     np.testing.assert_allclose(reward(0.1, left) * 7, reward(0.7, left), rtol=1e-12)
     np.testing.assert_allclose(reward(0.1, left), reward(0.1, left[::-1]), rtol=1e-4, atol=1e-6)
@@ -182,13 +187,13 @@ def test_the_action_box_bounds_the_bonus(floor):
     rollout = rollout._replace(action=np.full_like(rollout.action, -50.0))
     worst = 3 * (2**2 / (2 * floor**2) + np.log(floor) + 0.5 * np.log(2 * np.pi))
     least = 3 * (np.log(floor) + 0.5 * np.log(2 * np.pi))
-    state = method.begin(keys(), SETTING, [])
+    state = method.init(keys(), SETTING, [])
 
     def bonus(mean, log_std):
         bias = jnp.array([mean] * 3 + [log_std] * 3, jnp.float32)
         model = eqx.tree_at(lambda one: one.network.biases[0], state.model, bias)
-        [left] = method.leave(state._replace(model=model, own=np.array(1.5)))
-        return method.bonus(method.begin(keys(1), SETTING, [left]), rollout).reward
+        [left] = method.export(state._replace(model=model, own=np.array(1.5)))
+        return method.intrinsic_reward(method.init(keys(1), SETTING, [left]), rollout).reward
 
     np.testing.assert_allclose(bonus(30.0, -9.0), ALPHA * (worst - 1.5), rtol=1e-5)
     np.testing.assert_allclose(bonus(-30.0, -9.0), ALPHA * (least - 1.5), rtol=1e-5)
@@ -200,8 +205,8 @@ def test_the_action_box_bounds_the_bonus(floor):
     free = Regulation(dataclasses.replace(config, bound="none"), method.filter, ALPHA)
     bias = jnp.array([30.0] * 3 + [-9.0] * 3, jnp.float32)
     model = eqx.tree_at(lambda one: one.network.biases[0], state.model, bias)
-    [left] = free.leave(state._replace(model=model))
-    assert free.bonus(free.begin(keys(1), SETTING, [left]), rollout).reward.min() > 1e6
+    [left] = free.export(state._replace(model=model))
+    assert free.intrinsic_reward(free.init(keys(1), SETTING, [left]), rollout).reward.min() > 1e6
 
 
 @pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
@@ -210,35 +215,35 @@ def test_any_filter_goes_the_whole_way(name, config):
     method = Regulation(config, FILTERS[name], ALPHA)
     left = []
     for member in range(3):
-        state = method.begin(keys(member), SETTING, left)
+        state = method.init(keys(member), SETTING, left)
         for iteration in range(2):
             rollout = random_rollout(10 * member + iteration)
-            bonus = method.bonus(state, rollout)
+            bonus = method.intrinsic_reward(state, rollout)
             assert bonus.reward.shape == rollout.reward.shape
             assert np.isfinite(bonus.reward).all()
             assert (bonus.reward != 0).all() == (member > 0)
-            fitted = method.fit(state, rollout, keys(member), iteration)
+            fitted = method.update(state, rollout, keys(member), iteration)
             assert all(np.isfinite(values).all() for values in fitted.statistics.values())
             assert all(values.shape == (1,) for values in (*bonus.statistics.values(),))
             state = fitted.state
-        novelty = method.judge(state, random_rollout(99))["novelty"]
+        novelty = method.metrics(state, random_rollout(99))["novelty"]
         assert novelty.shape == (1,) and np.isfinite(novelty).all() == (member > 0)
-        left += method.leave(state)
+        left += method.export(state)
     assert len(left) == 3
 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_what_a_member_leaves_gives_the_same_bits_again(name, tmp_path):
     method = Regulation(BOUNDED, FILTERS[name], ALPHA)
-    state = method.begin(keys(), SETTING, [])
+    state = method.init(keys(), SETTING, [])
     for iteration in range(3):
-        state = method.fit(state, random_rollout(iteration), keys(), iteration).state
-    left = method.leave(state)
+        state = method.update(state, random_rollout(iteration), keys(), iteration).state
+    left = method.export(state)
     through_a_file = [dict(unpack(pack(one), tmp_path / "member")[0]) for one in left]
     rollout = random_rollout(5)
-    first, second = (method.begin(keys(1), SETTING, one) for one in (left, through_a_file))
-    expected = method.bonus(first, rollout)
-    found = method.bonus(second, rollout)
+    first, second = (method.init(keys(1), SETTING, one) for one in (left, through_a_file))
+    expected = method.intrinsic_reward(first, rollout)
+    found = method.intrinsic_reward(second, rollout)
     np.testing.assert_array_equal(found.reward, expected.reward)
     by_hand = surprise_by_hand(left[0], filtered(rollout, method.filter, clipped=True), 0.35)
     np.testing.assert_allclose(expected.reward, ALPHA * (by_hand - float(state.own)), rtol=2e-4, atol=1e-4)
@@ -247,14 +252,14 @@ def test_what_a_member_leaves_gives_the_same_bits_again(name, tmp_path):
 def test_models_of_another_filter_are_refused():
     left = left_by(1, state_filter=FILTERS["identity"])
     with pytest.raises(UserError, match=r"network\.weights\.0"):
-        Regulation(FREE, LEGLESS, ALPHA).begin(keys(1), SETTING, left)
+        Regulation(FREE, LEGLESS, ALPHA).init(keys(1), SETTING, left)
 
 
 def test_fit_depends_on_key_and_iteration_only():
     method, rollout = Regulation(FREE, LEGLESS, ALPHA), random_rollout(0)
-    state = method.begin(keys(), SETTING, [])
+    state = method.init(keys(), SETTING, [])
     weights = [
-        np.asarray(method.fit(state, rollout, key, iteration).state.model.network.weights[0])
+        np.asarray(method.update(state, rollout, key, iteration).state.model.network.weights[0])
         for key, iteration in ((keys(), 0), (keys(), 0), (keys(), 1), (keys(1), 0))
     ]
     np.testing.assert_array_equal(weights[0], weights[1])
@@ -264,9 +269,9 @@ def test_fit_depends_on_key_and_iteration_only():
 
 def fitted(config, state_filter, make_rollout, iterations=40, setting=SETTING):
     method = Regulation(config, state_filter, ALPHA)
-    state = method.begin(keys(), setting, [])
+    state = method.init(keys(), setting, [])
     for iteration in range(iterations):
-        state = method.fit(state, make_rollout(iteration), keys(), iteration).state
+        state = method.update(state, make_rollout(iteration), keys(), iteration).state
     return method, state
 
 
@@ -274,12 +279,12 @@ def fitted(config, state_filter, make_rollout, iterations=40, setting=SETTING):
 def test_a_model_remembers_its_own_mean_surprise(config):
     """The first rollout's, then a running mean that gives the newest a tenth."""
     method = Regulation(config, LEGLESS, ALPHA)
-    state, expected = method.begin(keys(), SETTING, []), None
+    state, expected = method.init(keys(), SETTING, []), None
     bounded = config.bound == "std-floor"
     for iteration in range(3):
         rollout = random_rollout(iteration)
-        state = method.fit(state, rollout, keys(), iteration).state
-        [left] = method.leave(state)
+        state = method.update(state, rollout, keys(), iteration).state
+        [left] = method.export(state)
         now = surprise_by_hand(left, filtered(rollout, clipped=bounded), 0.35 * bounded).mean()
         expected = now if expected is None else 0.9 * expected + 0.1 * now
         assert float(left["own"]) == pytest.approx(expected, rel=1e-4)
@@ -326,7 +331,7 @@ def test_with_nothing_to_see_fit_finds_the_marginal():
         return rollout._replace(action=action[:, None].astype(np.float32))
 
     method, state = fitted(config, StateFilter.nothing(LAYOUT), experience)
-    [left] = method.leave(state)
+    [left] = method.export(state)
     mean, std = moments_by_hand(left, np.zeros((1, 0)), np.zeros((1, 0)))
     np.testing.assert_allclose(mean[0], [0.3, -0.5, 0.0], atol=0.04)
     np.testing.assert_allclose(std[0], [0.2, 0.1, 0.4], rtol=0.15)
@@ -350,8 +355,8 @@ def test_weight_decay_enters_the_gradient():
     """One step of Adam from zero gradient moves every weight against its sign by the learning rate."""
     config = DirConfig(bound="none", hidden=(6,), epochs=1, minibatch_size=8, weight_decay=1e6)
     method = Regulation(config, LEGLESS, ALPHA)
-    state = method.begin(keys(), SETTING, [])
-    after = method.fit(state, random_rollout(0, time=2, envs=4), keys(), 0).state
+    state = method.init(keys(), SETTING, [])
+    after = method.update(state, random_rollout(0, time=2, envs=4), keys(), 0).state
     for old, new in zip(state.model.network.weights, after.model.network.weights, strict=True):
         np.testing.assert_allclose(new - old, -config.learning_rate * np.sign(old), atol=1e-6)
 
@@ -371,12 +376,14 @@ def test_novelty_is_zero_for_a_twin_and_grows_with_distance(bound):
     left = []
     novelty, bonus = {}, {}
     for index, mean in enumerate((0.3, -0.3, 0.3)):
-        state = method.begin(keys(index), SETTING, left)
+        state = method.init(keys(index), SETTING, left)
         for iteration in range(15):
-            state = method.fit(state, behaviour(mean, 100 * index + iteration), keys(index), iteration).state
-        novelty[index] = float(method.judge(state, behaviour(mean, 77))["novelty"][0])
-        bonus[index] = float(method.bonus(state, behaviour(mean, 77)).reward.mean())
-        left += method.leave(state)
+            state = method.update(
+                state, behaviour(mean, 100 * index + iteration), keys(index), iteration
+            ).state
+        novelty[index] = float(method.metrics(state, behaviour(mean, 77))["novelty"][0])
+        bonus[index] = float(method.intrinsic_reward(state, behaviour(mean, 77)).reward.mean())
+        left += method.export(state)
     # KL between Gaussians 0.6 apart with σ = 0.4 is 1.125 nats in each of 3 dimensions; clipping costs some.
     assert novelty[1] == pytest.approx(3 * 1.125, rel=0.25)
     assert abs(novelty[2]) < 0.15  # like member 0, however unlike member 1

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.diversity.rollouts import cohort_rollout, keys
+from tests.diversity.rollouts import LAYOUT, cohort_rollout, keys
 
-from polygait.config import DvdConfig
-from polygait.diversity.dvd import Dvd, determinant, exponential, pairwise
 from polygait.diversity.method import Setting
+from polygait.diversity.methods.dvd import Dvd, DvdConfig, determinant, exponential, pairwise
+from polygait.tasks.state import StateFilter
 
 TIME, ENVS = 3, 2
 FORMS = ("pairwise", "determinant")
 RIDGE = 0.05
+EVERYTHING = StateFilter.identity(LAYOUT)
 
 
 def acting(means, noise=0.0, seed=0):
@@ -29,10 +30,10 @@ def acting(means, noise=0.0, seed=0):
 
 
 def reward(rollout, alpha=1.0, **wishes):
-    method = Dvd(DvdConfig(**wishes), alpha)
+    method = Dvd(DvdConfig(**wishes), EVERYTHING, alpha)
     members, size = rollout.action.shape[1], rollout.action.shape[-1]
-    state = method.begin(keys(), Setting(size, members), [])
-    return method.bonus(state, rollout).reward
+    state = method.init(keys(), Setting(size, members), [])
+    return method.intrinsic_reward(state, rollout).reward
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -158,9 +159,9 @@ def test_every_member_is_asked_about_every_state():
 
 
 def test_the_log_tells_every_member_apart():
-    method = Dvd(DvdConfig(), 0.1)
-    bonus = method.bonus(method.begin(keys(), Setting(1, 3), []), acting([[0.0], [0.1], [0.9]]))
+    method = Dvd(DvdConfig(), EVERYTHING, 0.1)
+    bonus = method.intrinsic_reward(method.init(keys(), Setting(1, 3), []), acting([[0.0], [0.1], [0.9]]))
     assert set(bonus.statistics) == {"bonus_mean", "bonus_std", "bonus_p99", "bonus_ratio"}
     np.testing.assert_allclose(0.1 * bonus.statistics["bonus_mean"], bonus.reward.mean(axis=(0, 2)))
     assert bonus.statistics["bonus_mean"].argmax() == 2
-    assert method.leave(np.zeros((3, 0))) == [{}, {}, {}]
+    assert method.export(np.zeros((3, 0))) == [{}, {}, {}]

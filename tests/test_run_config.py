@@ -11,10 +11,19 @@ from typing import Any
 
 import pytest
 
-from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig
+from polygait.config import PPOConfig, SACConfig, TrainConfig
+from polygait.config.settings import NoSettings
+from polygait.diversity.methods.dir import DirConfig
+from polygait.diversity.methods.dvd import DvdConfig
+from polygait.diversity.methods.smerl import SmerlConfig
+from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
+from polygait.learning.registry import LEARNERS
 from polygait.population.store import RunFolder
-from polygait.presets import METHODS, PRESETS, WITHOUT_BONUS, RunConfig, resolve
+from polygait.run_config import RunConfig, is_foreign, resolve
+from polygait.tasks.defaults import PRESETS
+
+OWN_LEARNERS = ("ppo", "sac")
 
 
 def resolved(*overrides: str, **wishes: Any) -> RunConfig:
@@ -31,31 +40,54 @@ def problems(*overrides: str, **wishes: Any) -> str:
 def test_the_robust_preset_mends_the_known_flaws():
     run = resolved()
     assert (run.preset, run.keep, run.envs, run.remove) == ("robust", "last", 64, None)
-    assert run.ppo == PPOConfig(anneal_iterations=run.iterations)
-    assert run.dir == DirConfig()
-    assert (run.smerl, run.dvd) == (SmerlConfig(3000.0), DvdConfig())
-    assert (run.smerl.hidden, run.smerl.tolerance, run.dvd.form) == ((256, 256), 0.1, "pairwise")
-    assert run.ppo.normalize_observations and run.ppo.scale_rewards and run.ppo.bootstrap_truncation
-    assert run.ppo.entropy_coefficient == 0
-    assert (run.dir.bound, run.dir.std_floor) == ("std-floor", run.ppo.action_std)
+    ppo, own = run.learner, run.method_config
+    assert ppo == PPOConfig(anneal_iterations=run.iterations)
+    assert own == DirConfig()
+    assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
+    assert ppo.entropy_coefficient == 0
+    assert (own.bound, own.std_floor) == ("std-floor", ppo.action_std)
+    smerl, dvd = resolved(method="smerl").method_config, resolved(method="dvd").method_config
+    assert (smerl, dvd) == (SmerlConfig(3000.0), DvdConfig())
+    assert (smerl.hidden, smerl.tolerance, dvd.form) == ((256, 256), 0.1, "pairwise")
+    for method in ("multi", "pg"):
+        assert resolved(method=method).method_config == NoSettings()
 
 
 def test_the_paper_preset_follows_the_paper():
     run = resolved(preset="paper")
     assert run.keep == "best-episode"
-    assert run.ppo.entropy_coefficient == 0.1
-    assert not (run.ppo.normalize_observations or run.ppo.scale_rewards or run.ppo.bootstrap_truncation)
-    assert not run.ppo.learn_std and run.ppo.action_std == 0.4
-    assert run.ppo.value_target == "monte-carlo"
-    assert run.ppo.rollout_steps == 20_000 and run.ppo.anneal_iterations == 0
-    assert run.ppo.rollout_steps % run.envs == 0
-    assert run.dir.bound == "none" and not run.dir.normalize_inputs
-    assert (run.dir.hidden, run.dir.weight_decay) == ((128, 128), 0.01)
-    assert run.dir.epochs == run.ppo.epochs and run.dir.minibatch_size == run.ppo.minibatch_size
-    assert (run.smerl.hidden, run.smerl.tolerance, run.smerl.floor) == ((256, 256), 0.1, 1e-6)
-    assert not run.smerl.normalize_inputs
-    assert run.smerl.epochs == run.ppo.epochs and run.smerl.minibatch_size == run.ppo.minibatch_size
-    assert run.dvd.form == "exponential"
+    ppo, own = run.learner, run.method_config
+    assert ppo.entropy_coefficient == 0.1
+    assert not (ppo.normalize_observations or ppo.scale_rewards or ppo.bootstrap_truncation)
+    assert not ppo.learn_std and ppo.action_std == 0.4
+    assert ppo.value_target == "monte-carlo"
+    assert ppo.rollout_steps == 20_000 and ppo.anneal_iterations == 0
+    assert ppo.rollout_steps % run.envs == 0
+    assert own.bound == "none" and not own.normalize_inputs
+    assert (own.hidden, own.weight_decay) == ((128, 128), 0.01)
+    assert own.epochs == ppo.epochs and own.minibatch_size == ppo.minibatch_size
+    smerl = resolved(preset="paper", method="smerl").method_config
+    assert (smerl.hidden, smerl.tolerance, smerl.floor) == ((256, 256), 0.1, 1e-6)
+    assert not smerl.normalize_inputs
+    assert smerl.epochs == ppo.epochs and smerl.minibatch_size == ppo.minibatch_size
+    assert resolved(preset="paper", method="dvd").method_config.form == "exponential"
+
+
+def test_soft_actor_critic_is_asked_for_by_name():
+    run = resolved(learner="sac", method="multi")
+    assert (run.learner, run.envs, run.keep) == (SACConfig(), 16, "last")
+    assert run.iterations == 2_000_000 // 64 and run.steps_per_member == 2_000_000
+    assert resolved(learner="sac").method == "dir"  # its bonus does not change while a member trains
+
+
+@pytest.mark.parametrize(
+    ("method", "overrides"), [("smerl", ()), ("dvd", ()), ("dir", ("dir.objective=kl",))]
+)
+def test_a_bonus_that_changes_is_not_remembered(method, overrides):
+    message = problems(*overrides, learner="sac", method=method)
+    assert f"sac learns again and again from remembered rewards, but the bonus of {method}" in message
+    assert "changes while members train" in message
+    assert resolved(*overrides, method=method).learner.name == "ppo"
 
 
 PENDULUM = "gym:Pendulum-v1"
@@ -69,13 +101,13 @@ ALPHAS = {
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 def test_alpha_is_the_papers_unless_given(method, preset):
     for task, alpha in ALPHAS[method].items():
         wishes = {"task": task, "preset": preset, "method": method}
         target = ["smerl.target_return=1"] if method == "smerl" else []
         assert resolved(*target, **wishes).alpha == alpha
-        if method not in WITHOUT_BONUS:
+        if METHODS.find(method).has_bonus:
             assert resolved(*target, **wishes, alpha=0.7).alpha == 0.7
             assert resolved(*target, **wishes, alpha=0.0).alpha == 0.0
 
@@ -85,16 +117,19 @@ def test_smerls_target_is_the_authors_unless_given(preset):
     targets = {"hopper": 3000.0, "walker": 3000.0, "ant": 2500.0, "minitaur": 30.0}
     for task, target in targets.items():
         wishes = {"task": task, "preset": preset, "method": "smerl"}
-        assert resolved(**wishes).smerl.target_return == target
-        assert resolved("smerl.target_return=1_234.5", **wishes).smerl.target_return == 1234.5
-        assert resolved("smerl.target_return=runs/pg", **wishes).smerl.target_return == "runs/pg"
+        assert resolved(**wishes).method_config.target_return == target
+        assert resolved("smerl.target_return=1_234.5", **wishes).method_config.target_return == 1234.5
+        assert resolved("smerl.target_return=runs/pg", **wishes).method_config.target_return == "runs/pg"
 
 
 def test_an_unknown_robot_needs_a_target_for_smerl_only():
     message = problems(task=PENDULUM, method="smerl")
-    assert f"smerl does not know what an able {PENDULUM} earns; set smerl.target_return" in message
-    assert resolved("smerl.target_return=-200", task=PENDULUM, method="smerl").smerl.target_return == -200.0
-    assert resolved(task=PENDULUM, method="dvd").smerl.target_return is None
+    assert "smerl does not know what an able robot of this kind earns; set smerl.target_return" in message
+    assert (
+        resolved("smerl.target_return=-200", task=PENDULUM, method="smerl").method_config.target_return
+        == -200.0
+    )
+    assert resolved(task=PENDULUM, method="dvd").method_config == DvdConfig()
 
 
 def test_the_papers_ant_has_its_own_filter_and_no_contact_forces():
@@ -107,10 +142,10 @@ def test_the_papers_ant_has_its_own_filter_and_no_contact_forces():
 
 
 def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
-    assert resolved(task="ant").ppo.learn_std
-    assert not resolved("ppo.learn_std=false", task="ant").ppo.learn_std
-    assert not resolved(task="ant", preset="paper").ppo.learn_std
-    assert not resolved(task="hopper").ppo.learn_std
+    assert resolved(task="ant").learner.learn_std
+    assert not resolved("ppo.learn_std=false", task="ant").learner.learn_std
+    assert not resolved(task="ant", preset="paper").learner.learn_std
+    assert not resolved(task="hopper").learner.learn_std
 
 
 @pytest.mark.parametrize(
@@ -118,10 +153,10 @@ def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
 )
 def test_steps_are_rounded_up_to_whole_rollouts(steps, iterations):
     run = resolved(steps=steps)
-    assert run.iterations == iterations == run.ppo.anneal_iterations
+    assert run.iterations == iterations == run.learner.anneal_iterations
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 def test_ten_members_unless_told_otherwise(method):
     assert resolved(method=method).members == (1 if method == "pg" else 10)
     assert resolved(method=method, members=3).members == (1 if method == "pg" else 3)
@@ -137,8 +172,8 @@ def test_pg_is_one_policy_with_the_steps_of_as_many_members_as_asked():
         many = resolved(*overrides, method="multi", steps=5000, members=7)
         one = resolved(*overrides, method="pg", steps=5000, members=7)
         assert one.members == 1
-        assert one.iterations == 7 * many.iterations == one.ppo.anneal_iterations
-        assert one.steps == 7 * many.iterations * many.ppo.rollout_steps
+        assert one.iterations == 7 * many.iterations == one.learner.anneal_iterations
+        assert one.steps == 7 * many.iterations * many.learner.rollout_steps
 
 
 @pytest.mark.parametrize("method", ["smerl", "dvd"])
@@ -171,6 +206,19 @@ CHANGES = {
     "ppo.bootstrap_truncation": ("FALSE", False),
     "ppo.value_target": ("monte-carlo", "monte-carlo"),
     "ppo.rollout_steps": ("8_192", 8192),
+    "sac.learning_rate": ("1e-3", 1e-3),
+    "sac.minibatch_size": ("128", 128),
+    "sac.discount": ("0.9", 0.9),
+    "sac.target_rate": ("0.005", 0.005),
+    "sac.updates_per_step": ("0.25", 0.25),
+    "sac.block_steps": ("128", 128),
+    "sac.lag": ("8", 8),
+    "sac.warmup_steps": ("1_000", 1000),
+    "sac.replay_size": ("50_000", 50_000),
+    "sac.policy_hidden": ("32", (32,)),
+    "sac.critic_hidden": ("32,16", (32, 16)),
+    "sac.initial_temperature": ("0.1", 0.1),
+    "sac.target_entropy": ("-2", -2.0),
     "dir.objective": ("kl", "kl"),
     "dir.bound": ("none", "none"),
     "dir.std_floor": ("0.2", 0.2),
@@ -193,41 +241,45 @@ CHANGES = {
     "dvd.ridge": ("0.1", 0.1),
     "keep": ("best-episode", "best-episode"),
 }
-SECTIONS = {"ppo": PPOConfig, "dir": DirConfig, "smerl": SmerlConfig, "dvd": DvdConfig}
 
 
 def read(run: RunConfig, path: str) -> Any:
-    for name in path.split("."):
-        run = getattr(run, name)
-    return run
+    section, _, name = path.partition(".")
+    return getattr(run.sections[section], name) if name else getattr(run, path)
+
+
+def owner(path: str) -> dict[str, str]:
+    """The wish for the method or the learner to which a setting belongs."""
+    section = path.partition(".")[0]
+    if section in METHODS.names():
+        return {"method": section}
+    return {"learner": section, "method": "multi"} if section in OWN_LEARNERS else {}
 
 
 def test_every_setting_can_be_overridden():
-    settings = {
-        f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in dataclasses.fields(kind)
-    }
+    owners = [*METHODS.all(), *(LEARNERS.find(name) for name in OWN_LEARNERS)]
+    settings = {f"{one.name}.{field.name}" for one in owners for field in dataclasses.fields(one.Config)}
     assert set(CHANGES) == settings | {"keep"}
 
 
 @pytest.mark.parametrize("path", CHANGES)
 def test_an_override_is_read_in_its_own_type_and_changes_nothing_else(path):
     text, value = CHANGES[path]
-    section = path.partition(".")[0]
-    method = section if section in METHODS else "dir"
-    before = resolved(method=method)
+    before = resolved(**owner(path))
     assert read(before, path) != value
     for written in (f"{path}={text}", f"{path} = {text} "):
-        run = resolved(written, method=method)
+        run = resolved(written, **owner(path))
         assert read(run, path) == value
         assert type(read(run, path)) is type(value)
         for other in CHANGES:
-            if other not in (path, "ppo.anneal_iterations"):
+            known = other == "keep" or other.partition(".")[0] in run.sections
+            if known and other not in (path, "ppo.anneal_iterations"):
                 assert read(run, other) == read(before, other)
 
 
 def test_the_last_override_of_several_holds():
     run = resolved("ppo.epochs=3", "dir.epochs=8", "ppo.epochs=6")
-    assert (run.ppo.epochs, run.dir.epochs) == (6, 8)
+    assert (run.learner.epochs, run.method_config.epochs) == (6, 8)
 
 
 def test_the_tasks_own_options_can_be_set():
@@ -240,7 +292,7 @@ def test_the_tasks_own_options_can_be_set():
 
 @pytest.mark.parametrize("text", ["4k", "4e3", "4_000", "0.004M", "4000"])
 def test_counts_are_written_as_people_write_them(text):
-    assert resolved(f"ppo.rollout_steps={text}", envs=50).ppo.rollout_steps == 4000
+    assert resolved(f"ppo.rollout_steps={text}", envs=50).learner.rollout_steps == 4000
     found = resolved(f"task.max_episode_steps={text}").task_options["max_episode_steps"]
     assert found == 4000 and type(found) is int
 
@@ -251,17 +303,17 @@ def test_a_real_number_among_the_tasks_options_stays_one():
 
 
 def test_an_empty_list_of_layers_is_a_linear_network():
-    assert resolved("dir.hidden=()").dir.hidden == ()
+    assert resolved("dir.hidden=()").method_config.hidden == ()
 
 
 @pytest.mark.parametrize("space", ["", " "])
 def test_annealing_can_be_switched_off(space):
-    assert resolved(f"{space}ppo.anneal_iterations=0").ppo.anneal_iterations == 0
+    assert resolved(f"{space}ppo.anneal_iterations=0").learner.anneal_iterations == 0
 
 
 def test_annealing_follows_an_overridden_rollout():
     run = resolved("ppo.rollout_steps=64", steps=640)
-    assert run.ppo.anneal_iterations == run.iterations == 10
+    assert run.learner.anneal_iterations == run.iterations == 10
 
 
 @pytest.mark.parametrize(
@@ -277,11 +329,13 @@ def test_annealing_follows_an_overridden_rollout():
         "dir.bound=box",
         "dvd.form=printed",
         "smerl.epochs=2.5",
+        "sac.lag=all",
+        "sac.target_entropy=low",
         "keep=first",
     ],
 )
 def test_a_value_of_the_wrong_type_is_named(text):
-    message = problems(text)
+    message = problems(text, **owner(text))
     path, value = text.split("=")
     assert f"{path} must be " in message and repr(value) in message
     assert not re.search(r" a [aeiou]|<class|tuple\[", message)  # a sentence, not a type
@@ -298,11 +352,12 @@ def test_a_value_of_the_wrong_type_is_named(text):
         ("kep=last", "'keep'"),
         ("ppo.epochs", "'ppo.epochs'"),
         ("epochs=5", "'ppo.epochs'"),
+        ("sac.warmup=5", "'sac.warmup_steps'"),
         ("members=5", "Known: "),
     ],
 )
 def test_an_unknown_setting_gets_a_near_match(text, near):
-    message = problems(text)
+    message = problems(text, **owner(text))
     assert "Unknown setting" in message and text in message
     assert near in message
 
@@ -337,17 +392,21 @@ def test_an_unknown_setting_gets_a_near_match(text, near):
         "dvd.length_scale=inf",
         "dvd.ridge=0",
         "dvd.ridge=1",
+        "sac.replay_size=63",
+        "sac.updates_per_step=0.001",
     ],
 )
 def test_an_impossible_value_is_a_users_mistake(text):
-    assert text.split("=")[0].partition(".")[2] in problems(text)
+    assert text.split("=")[0].partition(".")[2] in problems(text, **owner(text))
 
 
 def test_a_minibatch_cannot_exceed_what_there_is():
     assert "smerl.minibatch_size 8193 exceeds" in problems(
         "smerl.minibatch_size=8193", method="smerl", members=2
     )
-    assert resolved("smerl.minibatch_size=8192", method="smerl", members=2).smerl.minibatch_size == 8192
+    assert (
+        resolved("smerl.minibatch_size=8192", method="smerl", members=2).method_config.minibatch_size == 8192
+    )
 
 
 def test_every_problem_is_named_at_once():
@@ -357,8 +416,8 @@ def test_every_problem_is_named_at_once():
         "dir.std_floor=-1",
         "ppo.learning_rat=1",
         "dir.epochs=x",
-        method="dirr",
-        preset="papper",
+        "dvd.ridge=0.1",
+        "sac.lag=8",
         members=0,
         steps=-5,
         seed=-1,
@@ -370,12 +429,19 @@ def test_every_problem_is_named_at_once():
         "ppo.epochs must",
         "dir.hidden must",
         "dir.std_floor must",
+<<<<<<< HEAD:tests/test_presets.py
         "'ppo.learning_rat=1'",
         "1_000_000, got 'x'",
         "'dirr'",
         "'dir'",
         "'papper'",
         "'paper'",
+=======
+        "Unknown setting: 'ppo.learning_rat=1'",
+        "dir.epochs cannot be 'x'",
+        "dvd.ridge=0.1 is for dvd; the method is dir",
+        "sac.lag=8 is for sac; the learner is ppo",
+>>>>>>> wt-core:tests/test_run_config.py
         "members must be at least 1, got 0",
         "steps must be at least 1, got -5",
         "seed must lie between 0 and 4294967295, got -1",
@@ -384,15 +450,26 @@ def test_every_problem_is_named_at_once():
         "threads must be at least 1, got -2",
     ):
         assert word in message, message
-    assert message.endswith("Nothing was started.")
+    lines = message.splitlines()
+    assert lines[-1] == "Nothing was started."
+    assert sum("dvd.ridge" in line for line in lines) == sum("sac.lag" in line for line in lines) == 1
+
+
+def test_unknown_names_get_near_matches_together():
+    message = problems(method="dirr", preset="papper", learner="saac", members=0)
+    for word in ("'dirr'", "'dir'", "'papper'", "'paper'", "'saac'", "'sac'", "members must be at least 1"):
+        assert word in message, message
 
 
 def test_environments_must_share_the_rollout():
-    assert "not a multiple of envs 60" in problems(envs=60)
+    assert "60 environments cannot share the 4096 steps of ppo between two updates" in problems(envs=60)
+    assert "24 environments cannot share the 64 steps of sac" in problems(
+        envs=24, learner="sac", method="multi"
+    )
     assert resolved(envs=32).envs == 32
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("task", ["walker", "ant"])
 def test_a_run_remembers_its_configuration(task, preset, method):
@@ -403,48 +480,66 @@ def test_a_run_remembers_its_configuration(task, preset, method):
     assert set(run.to_json()) == set(hints)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: data.pop("ppo"),
-        lambda data: data.pop("steps"),
-        lambda data: data.update(unknown=1),
-        lambda data: data["dir"].update(unknown=1),
-        lambda data: data["smerl"].update(unknown=1),
-        lambda data: data.update(dvd=[]),
-        lambda data: data.update(ppo="large"),
-        lambda data: data.update(dir=None),
-        lambda data: data.update(ppo=[1, 2]),
-    ],
-)
+def test_soft_actor_critic_is_remembered_too():
+    run = resolved("sac.policy_hidden=8,4", learner="sac")
+    assert RunConfig.from_json(json.loads(json.dumps(run.to_json()))) == run
+    assert run.to_json()["learner"]["name"] == "sac"
+
+
+DAMAGES: list[dict[str, Any]] = [
+    {"unknown": 1},
+    {"steps": ...},
+    {"learner": ...},
+    {"learner": "large"},
+    {"learner": [1, 2]},
+    {"learner": {}},
+    {"learner": {"name": "ppo", "unknown": 1}},
+    {"method_config": ...},
+    {"method_config": {"unknown": 1}},
+    {"method_config": []},
+    {"method_config": None},
+]
+"""Other values of some entries; ... takes one away."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_an_unreadable_configuration_is_a_users_error(damage):
-    data = resolved().to_json()
-    damage(data)
+    data = resolved().to_json() | damage
     with pytest.raises(UserError, match="cannot be read"):
-        RunConfig.from_json(data)
+        RunConfig.from_json({name: value for name, value in data.items() if value is not ...})
 
 
-def test_a_run_older_than_a_section_is_read_with_its_defaults():
-    data = resolved(method="multi").to_json()
-    for section in ("smerl", "dvd"):
-        data.pop(section)
+def test_a_learner_or_method_that_is_gone_is_named():
+    data = resolved().to_json()
+    with pytest.raises(UserError, match="Unknown learner: 'gone'"):
+        RunConfig.from_json(data | {"learner": {"name": "gone"}})
+    with pytest.raises(UserError, match="Unknown method: 'gone'"):
+        RunConfig.from_json(data | {"method": "gone"})
+
+
+def test_a_run_older_than_a_setting_is_read_with_its_default():
+    data = resolved("dir.bound=none", "ppo.epochs=3").to_json()
+    data["method_config"].pop("std_floor")
+    data["learner"].pop("std_bounds")
     again = RunConfig.from_json(data)
-    assert (again.smerl, again.dvd, again.method) == (SmerlConfig(), DvdConfig(), "multi")
+    assert again.method_config == DirConfig(bound="none")
+    assert (again.learner.epochs, again.learner.std_bounds) == (3, PPOConfig.std_bounds)
     kept = RunFolder.open(Path(__file__).parent / "data" / "walker-dir").manifest["config"]
-    assert "smerl" not in kept and RunConfig.from_json(kept).method == "dir"
+    assert RunConfig.from_json(kept).method == "dir"
 
 
 def test_damage_is_named_without_type_checks_too():
     """As users run it: the tests' own type checks must not be what finds the damage."""
     program = (
         "from polygait.config import TrainConfig; from polygait.errors import UserError\n"
-        "from polygait.presets import RunConfig, resolve\n"
+        "from polygait.run_config import RunConfig, resolve\n"
         "data = resolve(TrainConfig('walker')).to_json()\n"
-        "for part in ({'ppo': 'large'}, {'dir': None}, {'ppo': [1, 2]}):\n"
+        "for part in ({'learner': 'large'}, {'method_config': None}, {'learner': [1, 2]}):\n"
         "    try:\n"
         "        RunConfig.from_json(data | part)\n"
         "    except UserError:\n"
-        "        pass\n"
+        "        continue\n"
+        "    raise AssertionError(part)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -454,14 +549,15 @@ def test_only_what_the_method_uses_can_be_asked_for():
     for method in ("multi", "pg"):
         assert f"a bonus that {method} does not have" in problems(method=method, alpha=0.1)
     assert "dvd.form=pairwise is for dvd; the method is dir" in problems("dvd.form=pairwise")
-    assert resolved("dvd.form=pairwise", method="dvd").dvd.form == "pairwise"
+    assert "ppo.epochs=3 is for ppo; the learner is sac" in problems("ppo.epochs=3", learner="sac")
+    assert resolved("dvd.form=pairwise", method="dvd").method_config.form == "pairwise"
 
 
 def test_wishes_of_a_wrong_kind_are_named_together():
     code = """
 import numpy as np
 import polygait as pg
-from polygait.presets import resolve
+from polygait.run_config import resolve
 
 try:
     resolve(pg.TrainConfig("walker", members="5", steps=1.5, envs=True))
@@ -473,12 +569,18 @@ else:
 assert resolve(pg.TrainConfig("walker", steps=1e6)) == resolve(pg.TrainConfig("walker", steps=1_000_000))
 made = resolve(pg.TrainConfig("walker", seed=np.int64(3), steps=np.int32(4096), overrides="ppo.epochs=3"))
 assert made == resolve(pg.TrainConfig("walker", seed=3, steps=4096, overrides=("ppo.epochs=3",)))
-assert type(made.seed) is int and made.ppo.epochs == 3
+assert type(made.seed) is int and made.learner.epochs == 3
 assert resolve(pg.TrainConfig("walker", remove="right_leg.*")).remove == ("right_leg.*",)
 """  # in a process of its own, since tests refuse such types even earlier
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "got 4294967296" in problems(seed=2**32)
+
+
+def test_whose_a_setting_is():
+    assert not is_foreign("dir.bound=none", "dir") and is_foreign("dir.bound=none", "multi")
+    assert not is_foreign("ppo.epochs=3", "multi") and is_foreign("ppo.epochs=3", "multi", "sac")
+    assert not is_foreign("task.randomize=false", "multi")
 
 
 def test_the_page_of_settings_is_current():

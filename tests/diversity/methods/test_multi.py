@@ -8,8 +8,9 @@ import pytest
 from tests import tiny
 
 import polygait as pg
-from polygait import learning
+from polygait import learning, training
 from polygait.learning import ppo
+from polygait.learning.learners import ppo as learner
 from polygait.population.trees import flatten_tree
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -25,9 +26,9 @@ class Draws:
         self.states: list[np.ndarray] = []
         self.noise: list[np.ndarray] = []
         self.orders: list[np.ndarray] = []
-        self._watch(monkeypatch, learning, "initial_learner", self._learner)
-        self._watch(monkeypatch, learning, "start_position", self._position)
-        self._watch(monkeypatch, learning, "rollout_noise", self._noise)
+        self._watch(monkeypatch, learner, "initial_networks", self._networks)
+        self._watch(monkeypatch, training, "start_position", self._position)
+        self._watch(monkeypatch, training, "rollout_noise", self._noise)
         self._watch(monkeypatch, ppo, "sample_order", self.orders.append)
 
     def _watch(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, remember: Any) -> None:
@@ -40,8 +41,8 @@ class Draws:
 
         monkeypatch.setattr(owner, name, watched)
 
-    def _learner(self, learner: learning.LearnerState) -> None:
-        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves((learner.policy, learner.critic))]
+    def _networks(self, networks: learning.PPONetworks) -> None:
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves((networks.policy, networks.critic))]
         self.weights += [np.concatenate([leaf[m].ravel() for leaf in leaves]) for m in range(len(leaves[0]))]
 
     def _position(self, position: learning.Position) -> None:
@@ -75,8 +76,8 @@ def test_a_cohort_of_three_is_three_members_trained_alone(tmp_path, monkeypatch)
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(one, other)
     for one, other in zip(cohort.members, singles.members, strict=True):
-        theirs = flatten_tree(other.brain)
-        for name, array in flatten_tree(one.brain).items():
+        theirs = flatten_tree(other.policy)
+        for name, array in flatten_tree(one.policy).items():
             np.testing.assert_allclose(array, theirs[name], rtol=1e-5, atol=1e-6, err_msg=name)
         assert one.summary == pytest.approx(other.summary, rel=1e-5, nan_ok=True)
     starts = {array.tobytes() for array in together.states}
