@@ -13,7 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 import polygait as pg
-from polygait.adaptation import Trials, exhaust, race
+from polygait.adaptation.choosing import select
+from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfig
+from polygait.adaptation.selectors.racing import Racing, RacingConfig
+from polygait.adaptation.trials import Trials
 from polygait.episodes import Job, episode_seeds, run_members
 from polygait.suites import suite_conditions
 
@@ -57,8 +60,9 @@ def losses(pool: np.ndarray, worth: np.ndarray, nominal: np.ndarray, draws: int)
     found = []
     for draw in range(draws):
         chance = np.random.default_rng(draw)
-        raced = race(Drawn(pool, chance), nominal, EVEN * len(pool)).best
-        chosen = [raced, *(exhaust(Drawn(pool, chance), count).best for count in (EVEN, 1, EPISODES))]
+        ways = [Racing(RacingConfig(EVEN * len(pool)), nominal)]
+        ways += [Exhaustive(ExhaustiveConfig(count), nominal) for count in (EVEN, 1, EPISODES)]
+        chosen = [select(way, Drawn(pool, chance)).best for way in ways]
         found.append((worth.max() - worth[chosen]) / span)
     return Losses(*np.mean(found, axis=0).tolist())
 
@@ -77,8 +81,7 @@ def main(arguments: list[str]) -> None:
     total = []
     for path in options.runs:
         population = pg.load(path)
-        named = getattr(population.make_task(), "conditions", {})
-        damages = [one.variation for one in suite_conditions("damage", population.config.task, named)[1:]]
+        damages = [one.variation for one in suite_conditions("damage", population.make_task())[1:]]
         nominal = np.array([member.summary["nominal_return"] for member in population.members])
         for damage in options.conditions or damages:
             seeds = [*episode_seeds(0, 0, POOL), *episode_seeds(0, 1, HELD_OUT)]

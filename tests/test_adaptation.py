@@ -14,21 +14,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import polygait as pg
-from polygait.adaptation import (
-    Adaptation,
-    Interval,
-    Trials,
-    exhaust,
-    expected_returns,
-    race,
-    read_adaptation,
-)
+from polygait.adaptation import Adaptation, Interval, read_adaptation
+from polygait.adaptation.choosing import select
+from polygait.adaptation.selector import Choice
+from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfig
+from polygait.adaptation.selectors.racing import Racing, RacingConfig, expected_returns
+from polygait.adaptation.trials import Trials
 from polygait.config import AdaptConfig
 from polygait.episodes import episode_seeds, world_of
 from polygait.errors import UserError
 from polygait.learning import NumpyPolicy
 from polygait.learning.acting import ALONE
-from polygait.population.population import cohort_brain
+from polygait.learning.stacking import stacked
 from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
@@ -55,8 +52,8 @@ def population(tmp_path_factory):
 
 def plain_loop(population: pg.Population, member: int, seed: int) -> float:
     """One episode of one member in a task of its own, written out."""
-    brain = cohort_brain([population.members[member].brain])
-    actor = NumpyPolicy(brain.policy, brain.moments, 1, tile=ALONE)
+    policies = stacked([population.members[member].policy])
+    actor = NumpyPolicy(policies.policy, policies.moments, 1, tile=ALONE)
     task = population.make_task(1, variation=DAMAGE)
     observation = task.reset(seeds=[seed])
     total = 0.0
@@ -114,7 +111,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_any_trial(population, monke
     place = population.path / "adaptations"
     aside = place.rename(population.path / "aside") if place.exists() else None
     place.write_text("in the way")
-    monkeypatch.setattr("polygait.adaptation.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
     with pytest.raises(UserError, match=r"Cannot write .*adaptations"):
         pg.adapt(population, DAMAGE, episodes=2)
     place.unlink()
@@ -236,7 +233,7 @@ def test_bad_wishes_are_explained(population, wishes, words):
 
 
 def test_an_unknown_condition_is_told_before_anything_runs(population, monkeypatch):
-    monkeypatch.setattr("polygait.adaptation.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
     with pytest.raises(UserError, match="Did you mean 'broken-leg'"):
         pg.adapt(population, "broken-log")
 
@@ -291,6 +288,14 @@ def test_a_diverging_member_is_flagged_and_never_wins_by_nan(population, monkeyp
     assert result.diverged.tolist() == [2, 0, 0]
     assert np.isfinite(result.returns).all() and result.returns[0].tolist() == [0, 0]
     assert result.best != 0
+
+
+def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
+    return select(Racing(RacingConfig(budget, max_falls), nominal), trials)
+
+
+def exhaust(trials: Trials, episodes: int) -> Choice:
+    return select(Exhaustive(ExhaustiveConfig(episodes), np.ones(trials.num_members)), trials)
 
 
 class Table(Trials):
