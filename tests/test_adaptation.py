@@ -15,9 +15,6 @@ import polygait as pg
 from polygait.adaptation import Interval, Trials, exhaust, expected_returns, race
 from polygait.episodes import episode_seeds, world_of
 from polygait.errors import UserError
-from polygait.learning import NumpyPolicy
-from polygait.learning.acting import ALONE
-from polygait.population.population import cohort_brain
 from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
@@ -32,8 +29,7 @@ def population(tmp_path_factory):
 
 def plain_loop(population: pg.Population, member: int, seed: int) -> float:
     """One episode of one member in a task of its own, written out."""
-    brain = cohort_brain([population.members[member].brain])
-    actor = NumpyPolicy(brain.policy, brain.moments, 1, tile=ALONE)
+    actor = population.actor([member], 1)
     task = population.make_task(1, variation=DAMAGE)
     observation = task.reset(seeds=[seed])
     total = 0.0

@@ -1,17 +1,22 @@
 """Suites: which conditions a name or a file stands for."""
 
+from typing import ClassVar
+
 import pytest
 
 import polygait as pg
 from polygait.errors import UserError
 from polygait.suites import SCALES, suite_conditions
+from polygait.tasks.defaults import TaskDefaults
+from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
+
+WALKER = pg.make_task("walker")
 
 
 def conditions(suite: str, task: str = "walker") -> list[tuple[str, float | None, str]]:
     made = pg.make_task(task)
-    assert isinstance(made, MujocoTask)
-    found = suite_conditions(suite, task, made.conditions)
+    found = suite_conditions(suite, made)
     for one in found:
         made.set_variation(one.variation)  # each can be carried out
     return [(one.name, one.scale, one.variation) for one in found]
@@ -78,20 +83,24 @@ def test_a_bad_file_is_explained(tmp_path, text, words):
     file = tmp_path / "bad.toml"
     file.write_text(text)
     with pytest.raises(UserError, match=words):
-        suite_conditions(str(file), "walker", {})
+        suite_conditions(str(file), WALKER)
 
 
 def test_unknown_suites_and_missing_files_are_explained(tmp_path):
     with pytest.raises(UserError, match="Did you mean 'damage'"):
-        suite_conditions("damages", "walker", {})
+        suite_conditions("damages", WALKER)
     with pytest.raises(UserError, match="Cannot read"):
-        suite_conditions(str(tmp_path / "none.toml"), "walker", {})
+        suite_conditions(str(tmp_path / "none.toml"), WALKER)
     with pytest.raises(UserError, match="no named condition"):
-        suite_conditions("damage", "gym:HalfCheetah-v5", {})
+        suite_conditions("damage", pg.make_task("gym:Pendulum-v1"))
 
 
 def test_another_robots_suite_is_all_it_has():
-    own = {"moon": "gravity=0.2", "late": "delay=2", "bent": "broken(foot)"}
-    kinds = {"paper": [*own], "dynamics": ["moon", "late"], "damage": ["bent"]}
+    class Mine(Hopper):
+        name = "mine"
+        conditions: ClassVar = {"moon": "gravity=0.2", "late": "delay=2", "bent": "broken(foot)"}
+        defaults = TaskDefaults()
+
+    kinds = {"paper": [*Mine.conditions], "dynamics": ["moon", "late"], "damage": ["bent"]}
     for suite, names in kinds.items():
-        assert [one.name for one in suite_conditions(suite, "mine", own)] == ["nominal", *names]
+        assert [one.name for one in suite_conditions(suite, MujocoTask(Mine()))] == ["nominal", *names]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests import tiny
 from tests.study import small
 
+from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
-from polygait.presets import METHODS, resolve
+from polygait.run_config import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -25,7 +26,7 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
     study = small.study(tmp_path, seeds=[3, 1])
     cells = [(job.run.task, job.run.method, job.run.seed) for job in study.jobs()]
     assert cells == [("hopper", method, seed) for seed in (3, 1) for method in ("dir", "multi")]
-    assert all(job.run.ppo.rollout_steps == 64 for job in study.jobs())
+    assert all(job.run.learner.rollout_steps == 64 for job in study.jobs())
     assert [job.run.alpha for job in study.jobs()] == [0.5, 0.0, 0.5, 0.0]  # multi has no bonus
     assert study.name == "small" and len(set(names(study))) == 4
 
@@ -33,7 +34,7 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
 def test_what_is_for_one_method_passes_the_others_by(tmp_path):
     plain = small.study(tmp_path)
     study = small.study(tmp_path, settings=[*tiny.SETTINGS, "dir.epochs=7"])
-    assert [job.run.dir.epochs for job in study.jobs()] == [7, plain.jobs()[1].run.dir.epochs]
+    assert study.jobs()[0].run.method_config.epochs == 7
     assert names(study)[1] == names(plain)[1] and names(study)[0] != names(plain)[0]
     wrong = small.write(tmp_path, more='[method.multi]\nalpha = 0.1\nsettings = ["dir.epochs=7"]\n')
     with pytest.raises(UserError, match="multi does not have") as caught:
@@ -75,8 +76,8 @@ settings = ["dir.epochs=2"]
     dir_, multi = read_study(small.write(tmp_path, more=own)).jobs()
     assert (dir_.run.members, multi.run.members) == (3, 3)
     assert (dir_.run.alpha, multi.run.alpha) == (0.25, 0.0)
-    assert (dir_.run.dir.epochs, multi.run.dir.epochs) == (2, 4)
-    assert dir_.run.ppo.rollout_steps == 64  # settings add up
+    assert dir_.run.method_config.epochs == 2
+    assert dir_.run.learner.rollout_steps == 64  # settings add up
 
 
 def test_pg_trains_one_policy(tmp_path):
@@ -229,7 +230,7 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
 def test_the_shipped_studies(name, jobs):
     study = read_study(STUDIES / f"{name}.toml")
     assert len(study.methods) * len(study.tasks) * len(study.seeds) == jobs
-    known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS))
+    known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS.names()))
     made = known.jobs()
     assert len(made) == jobs * len(known.methods) // len(study.methods)
     if name == "paper":
