@@ -23,9 +23,6 @@ from polygait.adaptation.trials import Trials
 from polygait.config import AdaptConfig
 from polygait.episodes import episode_seeds, world_of
 from polygait.errors import UserError
-from polygait.learning import NumpyPolicy
-from polygait.learning.acting import ALONE
-from polygait.learning.stacking import stacked
 from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
@@ -52,8 +49,7 @@ def population(tmp_path_factory):
 
 def plain_loop(population: pg.Population, member: int, seed: int) -> float:
     """One episode of one member in a task of its own, written out."""
-    policies = stacked([population.members[member].policy])
-    actor = NumpyPolicy(policies.policy, policies.moments, 1, tile=ALONE)
+    actor = population.actor([member], 1)
     task = population.make_task(1, variation=DAMAGE)
     observation = task.reset(seeds=[seed])
     total = 0.0

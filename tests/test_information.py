@@ -12,9 +12,6 @@ from polygait import information
 from polygait.diversity.information import PARTS
 from polygait.errors import UserError
 from polygait.information import LEAST_EPISODES, gather_experience, information_in, shares_in
-from polygait.learning import NumpyPolicy
-from polygait.learning.acting import ALONE
-from polygait.population.population import cohort_brain
 
 WALKER = Path(__file__).parent / "data" / "walker-dir"
 FEW = 600
@@ -49,8 +46,7 @@ def test_experience_is_that_of_a_plain_loop_with_noise(population, experience):
     """The second episode of the second member, written out."""
     member, episode = 1, 1
     seed = int(np.random.SeedSequence([3, 2, 1]).generate_state(2, np.uint64)[episode])
-    brain = cohort_brain([population.members[member].brain])
-    actor = NumpyPolicy(brain.policy, brain.moments, 1, tile=ALONE)
+    actor = population.actor([member], 1)
     task = population.make_task(1)
     key, counter = np.array([seed, member], np.uint64), np.array([0, 0, 2**33, 0], np.uint64)
     noise = np.random.Generator(np.random.Philox(key=key, counter=counter)).standard_normal(
@@ -60,7 +56,7 @@ def test_experience_is_that_of_a_plain_loop_with_noise(population, experience):
     rows = np.flatnonzero((experience.member == member) & (experience.episode == episode))
     for time, row in enumerate(rows):
         mean = actor.mean(observation[None].astype(np.float32))[0]
-        action = np.clip(mean + actor.std * noise[time], -1, 1)
+        action = np.clip(mean + population.config.learner.action_std * noise[time], -1, 1)
         step = task.step(action)
         np.testing.assert_array_equal(experience.state[row], observation[0].astype(np.float32))
         np.testing.assert_array_equal(experience.next_state[row], step.observation[0].astype(np.float32))

@@ -5,6 +5,7 @@ import pytest
 from polygait.presets import METHODS
 
 import polygait as pg
+from polygait.diversity.registry import METHODS
 from polygait.population.store import RunFolder
 
 MEMBERS, STEPS = 3, 300_000
@@ -13,7 +14,7 @@ TARGET = 500
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS.names())
 def test_every_method_trains_hopper_and_meets_damage(method, tmp_path):
     out = tmp_path / "run"
     own = (f"smerl.target_return={TARGET}",) if method == "smerl" else ()
@@ -21,13 +22,13 @@ def test_every_method_trains_hopper_and_meets_damage(method, tmp_path):
     population = pg.train(config, out)
     iterations = -(-STEPS // 4096)
     total = MEMBERS * iterations * 4096
-    assert len(population) == (1 if method == "pg" else MEMBERS)
+    assert len(population) == (1 if METHODS.find(method).single else MEMBERS)
     assert sum(member.steps for member in population.members) == total  # pg: one policy, equal total steps
     returns = [member.summary["nominal_return"] for member in population.members]
     assert min(returns) > 100 and max(returns) > 250, returns
     log = RunFolder.open(out).metrics()
     assert all(np.isfinite(value).all() for record in log[1:] for value in record.values()), log[-1]
-    if method in ("dir", "smerl", "dvd"):
+    if METHODS.find(method).has_bonus:
         assert log[-1]["bonus_ratio"][0] > 0
     if method == "smerl":
         assert any(1.0 in record["gate"] for record in log)

@@ -344,7 +344,7 @@ def test_smerl_takes_its_target_from_a_run(tmp_path):
     assert [member.steps for member in reference.members] == [3 * 3 * 64]  # one policy, the steps of three
     wish = f"smerl.target_return={tmp_path / 'pg'}"
     population = tiny.train(tmp_path / "run", wish, **SMERL)
-    assert population.config.smerl.target_return == reference.members[0].summary["training_return"]
+    assert population.config.method_config.target_return == reference.members[0].summary["training_return"]
     with pytest.raises(UserError, match="is a run of hopper, not of gym:Pendulum-v1"):
         tiny.train(tmp_path / "other", wish, method="smerl", **PENDULUM)
     with pytest.raises(UserError, match="Not a run folder"):
@@ -384,15 +384,15 @@ def test_multi_members_do_not_depend_on_their_number(tmp_path):
     two = tiny.train(tmp_path / "two", method="multi", members=2)
     three = tiny.train(tmp_path / "three", method="multi", members=3)
     for ours, theirs in zip(two.members, three.members, strict=False):
-        ours_leaves, theirs_leaves = jax.tree.leaves(ours.brain), jax.tree.leaves(theirs.brain)
+        ours_leaves, theirs_leaves = jax.tree.leaves(ours.policy), jax.tree.leaves(theirs.policy)
         for one, other in zip(ours_leaves, theirs_leaves, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
         assert ours.summary["training_return"] == pytest.approx(theirs.summary["training_return"], rel=1e-5)
-    weights = [np.asarray(member.brain.policy.network.weights[0]) for member in three.members]
+    weights = [np.asarray(member.policy.policy.network.weights[0]) for member in three.members]
     assert not np.allclose(weights[0], weights[1], atol=1e-3)
     extended = pg.extend(tmp_path / "two", pg.Extension(1))
     np.testing.assert_allclose(
-        np.asarray(extended.members[2].brain.policy.network.weights[0]), weights[2], rtol=1e-5, atol=1e-5
+        np.asarray(extended.members[2].policy.policy.network.weights[0]), weights[2], rtol=1e-5, atol=1e-5
     )
 
 
@@ -479,7 +479,7 @@ def test_mistakes_leave_no_folder_behind(tmp_path):
     for wishes, word in (
         ({"task": "hoper"}, "'hopper'"),
         ({"remove": ("wing.*",)}, "wing"),
-        ({"envs": 7}, "not a multiple"),
+        ({"envs": 7}, "7 environments cannot share the 64 steps"),
         ({"task": "gym:Pendulm-v1"}, "Pendulum"),
     ):
         with pytest.raises(UserError, match=word):

@@ -5,13 +5,16 @@ import pytest
 import polygait as pg
 from polygait.errors import UserError
 from polygait.suites import SCALES, offered_suites, suite_conditions
+from polygait.tasks.defaults import TaskDefaults
+from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
+
+WALKER = pg.make_task("walker")
 
 
 def conditions(suite: str, task: str = "walker") -> list[tuple[str, float | None, str]]:
     made = pg.make_task(task)
-    assert isinstance(made, MujocoTask)
-    found = suite_conditions(suite, task, made.conditions)
+    found = suite_conditions(suite, made)
     for one in found:
         made.set_variation(one.variation)  # each can be carried out
     return [(one.name, one.scale, one.variation) for one in found]
@@ -78,39 +81,51 @@ def test_a_bad_file_is_explained(tmp_path, text, words):
     file = tmp_path / "bad.toml"
     file.write_text(text)
     with pytest.raises(UserError, match=words):
-        suite_conditions(str(file), "walker", {})
+        suite_conditions(str(file), WALKER)
 
 
 def test_unknown_suites_and_missing_files_are_explained(tmp_path):
     with pytest.raises(UserError, match="Did you mean 'damage'"):
-        suite_conditions("damages", "walker", {})
+        suite_conditions("damages", WALKER)
     with pytest.raises(UserError, match="Cannot read"):
-        suite_conditions(str(tmp_path / "none.toml"), "walker", {})
+        suite_conditions(str(tmp_path / "none.toml"), WALKER)
     with pytest.raises(UserError, match="no named condition"):
-        suite_conditions("damage", "gym:HalfCheetah-v5", {})
+        suite_conditions("damage", pg.make_task("gym:Pendulum-v1"))
+
+
+def mine(**own: str) -> MujocoTask:
+    """A robot with conditions of its own, of which the paper knows nothing."""
+
+    class Mine(Hopper):
+        name = "mine"
+        conditions = own
+        defaults = TaskDefaults()
+
+    return MujocoTask(Mine())
 
 
 def test_a_condition_of_several_edits_is_of_the_kind_of_each():
-    own = {
-        "worn": "broken(foot)+friction(foot)=0.5",
-        "older": "mass(foot)+damping(*)",
-        "blind": "sensor(leg)",
-    }
+    task = mine(
+        worn="broken(foot_joint)+friction(foot_geom)=0.5",
+        older="mass(foot)+damping(*)",
+        blind="sensor(leg.*)",
+    )
     kinds = {"damage": ["worn"], "dynamics": ["worn", *["older"] * len(SCALES)], "sensors": ["blind"]}
     for suite, names in kinds.items():
-        assert [one.name for one in suite_conditions(suite, "mine", own)] == ["nominal", *names]
-    assert suite_conditions("dynamics", "mine", own)[2] == ("older", 0.5, "older=0.5")
+        assert [one.name for one in suite_conditions(suite, task)] == ["nominal", *names]
+    assert suite_conditions("dynamics", task)[2] == ("older", 0.5, "older=0.5")
 
 
 def test_the_suites_of_a_robot_are_those_that_change_anything():
-    assert list(offered_suites("mine", {"moon": "gravity=0.2"})) == ["dynamics", "paper"]
-    assert offered_suites("gym:HalfCheetah-v5", {}) == {}
+    task = mine(moon="gravity=0.2")
+    assert list(offered_suites(task)) == ["dynamics", "paper"]
+    assert offered_suites(pg.make_task("gym:Pendulum-v1")) == {}
     with pytest.raises(UserError, match="it has dynamics, paper, nominal"):
-        suite_conditions("damage", "mine", {"moon": "gravity=0.2"})
+        suite_conditions("damage", task)
 
 
 def test_another_robots_suite_is_all_it_has():
-    own = {"moon": "gravity=0.2", "late": "delay=2", "bent": "broken(foot)"}
-    kinds = {"paper": [*own], "dynamics": ["moon", "late"], "damage": ["bent"]}
+    task = mine(moon="gravity=0.2", late="delay=2", bent="broken(foot_joint)")
+    kinds = {"paper": [*task.conditions], "dynamics": ["moon", "late"], "damage": ["bent"]}
     for suite, names in kinds.items():
-        assert [one.name for one in suite_conditions(suite, "mine", own)] == ["nominal", *names]
+        assert [one.name for one in suite_conditions(suite, task)] == ["nominal", *names]

@@ -10,8 +10,11 @@ import pytest
 
 import polygait as pg
 from polygait import learning, training
-from polygait.config import DirConfig, DvdConfig, SmerlConfig, TrainConfig
-from polygait.population.population import cohort_brain
+from polygait.config import TrainConfig
+from polygait.diversity.registry import METHODS
+from polygait.learning.learner import PolicyState
+from polygait.learning.learners import ppo
+from polygait.learning.stacking import stacked
 from polygait.population.store import RunFolder
 from polygait.population.trees import flatten_tree
 from tests import tiny
@@ -60,6 +63,7 @@ TRAIN_CHANGES: dict[str, Any] = {
     "steps": 65 * 2,
     "seed": 1,
     "preset": "paper",
+    "learner": "sac",
     "remove": ("torso.*",),
     "alpha": 0.7,
     "envs": 16,
@@ -72,8 +76,10 @@ EXEMPT = {
 
 
 def test_every_option_is_tried_or_exempt():
-    for changes, kind in ((DIR_CHANGES, DirConfig), (SMERL_CHANGES, SmerlConfig), (DVD_CHANGES, DvdConfig)):
-        assert set(changes) == {field.name for field in dataclasses.fields(kind)}
+    tried = {"dir": DIR_CHANGES, "smerl": SMERL_CHANGES, "dvd": DVD_CHANGES}
+    for method in METHODS.all():
+        fields = {field.name for field in dataclasses.fields(method.Config)}
+        assert set(tried.get(method.name, {})) == fields
     assert {*TRAIN_CHANGES, *EXEMPT} == {field.name for field in dataclasses.fields(TrainConfig)}
 
 
@@ -119,7 +125,7 @@ def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_
 @pytest.mark.parametrize("name", TRAIN_CHANGES)
 def test_every_option_of_a_run_changes_its_members(name, usual, tmp_path):
     changed = {name: TRAIN_CHANGES[name]}
-    if name == "method":  # which has settings of its own
+    if name in ("method", "learner"):  # which have settings of their own
         wanted = tiny.config(iterations=2, **changed)
     else:
         wanted = dataclasses.replace(tiny.config(iterations=2), **changed)
@@ -134,7 +140,7 @@ def test_what_concerns_the_bonus_leaves_the_first_policy_alone(name, tmp_path):
         other = tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2).members[0]
     else:
         other = tiny.train(tmp_path / "run", iterations=2, **{name: TRAIN_CHANGES[name]}).members[0]
-    jax.tree.map(np.testing.assert_array_equal, other.brain, first.brain)
+    jax.tree.map(np.testing.assert_array_equal, other.policy, first.policy)
 
 
 def test_the_same_wish_gives_the_same_bits(usual, tmp_path):
@@ -159,11 +165,13 @@ class Seen:
         self.rollouts: list[learning.Rollout] = []
         self.rewards: list[np.ndarray] = []
         self.judged: list[tuple[Any, np.ndarray]] = []
-        self._collect, self._prepare = learning.collect, learning.prepare_batch
+        self._acting: dict[str, np.ndarray] = {}
+        self._collect, self._prepare = training.collect, ppo.prepare_batch
         self._run_episodes = training.run_episodes
-        monkeypatch.setattr(learning, "collect", self.collect)
-        monkeypatch.setattr(learning, "prepare_batch", self.prepare_batch)
+        monkeypatch.setattr(training, "collect", self.collect)
+        monkeypatch.setattr(ppo, "prepare_batch", self.prepare_batch)
         monkeypatch.setattr(training, "run_episodes", self.run_episodes)
+        monkeypatch.setattr(ppo.PPO, "actor", self.actor(ppo.PPO.actor))
 
     def collect(self, *arguments: Any) -> learning.Rollout:
         self.rollouts.append(self._collect(*arguments))
@@ -173,9 +181,18 @@ class Seen:
         self.rewards.append(reward - rollout.reward)
         return self._prepare(rollout, reward, *others)
 
-    def run_episodes(self, policy: Any, moments: Any, make: Any, jobs: Any) -> Any:
-        outcome = self._run_episodes(policy, moments, make, jobs)
-        self.judged.append((flatten_tree(policy), outcome.total_reward))
+    def actor(self, original: Any) -> Any:
+        """Remember who was made ready to act last."""
+
+        def actor(learner: ppo.PPO, policies: PolicyState, *arguments: Any) -> Any:
+            self._acting = flatten_tree(policies.policy)
+            return original(learner, policies, *arguments)
+
+        return actor
+
+    def run_episodes(self, *arguments: Any) -> Any:
+        outcome = self._run_episodes(*arguments)
+        self.judged.append((self._acting, outcome.total_reward))
         return outcome
 
 
@@ -264,7 +281,7 @@ def test_members_are_judged_by_mean_actions_from_ten_starts(tmp_path, monkeypatc
         assert member.summary["nominal_return"] == pytest.approx(returns.mean())
         assert member.summary["nominal_std"] == pytest.approx(returns.std())
         np.testing.assert_array_equal(
-            policy[".network.weights[0]"][0], member.brain.policy.network.weights[0]
+            policy[".network.weights[0]"][0], member.policy.policy.network.weights[0]
         )
     assert population.members[0].summary["novelty"] == np.inf
     assert np.isfinite(population.members[1].summary["novelty"])
@@ -273,18 +290,18 @@ def test_members_are_judged_by_mean_actions_from_ten_starts(tmp_path, monkeypatc
 
 def test_the_last_weights_are_kept(tmp_path, monkeypatch):
     learners = []
-    update = learning.ppo_update
+    update = ppo.ppo_update
 
     def remember(*arguments: Any) -> Any:
         result = update(*arguments)
         learners.append(result[0])
         return result
 
-    monkeypatch.setattr(learning, "ppo_update", remember)
+    monkeypatch.setattr(ppo, "ppo_update", remember)
     population = tiny.train(tmp_path / "run", iterations=3, method="pg", members=1)
     jax.tree.map(
         lambda kept, last: np.testing.assert_array_equal(kept, last[0]),
-        population.members[0].brain.policy,
+        population.members[0].policy.policy,
         learners[-1].policy,
     )
 
@@ -301,7 +318,7 @@ def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
     risen = [max(i for i in range(10) if i == 0 or one[i] > one[i - 1]) for one in scores.T]
     assert (np.array(risen) > best).any()  # otherwise the last to gain on its forerunner would
     for member, chosen in enumerate(best):
-        kept = flatten_tree(population.members[member].brain.policy)
+        kept = flatten_tree(population.members[member].policy.policy)
         for name, array in tries[chosen][0].items():
             np.testing.assert_array_equal(kept[name], array[member])
         # None of the ten starts is the one the best was chosen by.
@@ -311,7 +328,7 @@ def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
 
 def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatch):
     acting, learners = [], []
-    collect, update = learning.collect, learning.ppo_update
+    collect, update = training.collect, ppo.ppo_update
 
     def acting_too(task: Any, policy: Any, *arguments: Any) -> Any:
         acting.append(policy)
@@ -322,14 +339,12 @@ def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatc
         learners.append(result[0])
         return result
 
-    monkeypatch.setattr(learning, "collect", acting_too)
-    monkeypatch.setattr(learning, "ppo_update", learning_too)
+    monkeypatch.setattr(training, "collect", acting_too)
+    monkeypatch.setattr(ppo, "ppo_update", learning_too)
     settings = ("keep=best-episode", "ppo.learning_rate=0.03", "ppo.anneal_iterations=0")
     population = tiny.train(tmp_path / "run", *settings, iterations=8, members=1)
-    brain = cohort_brain([population.members[0].brain])
-    kept, last = (
-        learning.NumpyPolicy(policy, brain.moments, 8) for policy in (brain.policy, learners[-1].policy)
-    )
+    policy, moments = stacked([population.members[0].policy])
+    kept, last = (learning.NumpyPolicy(one, moments, 8) for one in (policy, learners[-1].policy))
     states = np.random.default_rng(0).normal(size=(1, 8, population.layout.size)).astype(np.float32)
     assert np.array_equal(acting[-1].mean(states), kept.mean(states))
     assert not np.array_equal(last.mean(states), kept.mean(states))  # otherwise this could not fail

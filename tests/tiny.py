@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from polygait.presets import WITHOUT_BONUS, is_foreign
 
 import polygait as pg
 from polygait import training
+from polygait.diversity.registry import METHODS
 from polygait.population.store import RunFolder
+from polygait.run_config import is_foreign
 
 SETTINGS = (
     "ppo.rollout_steps=64",
@@ -25,6 +26,13 @@ SETTINGS = (
     "ppo.learning_rate=3e-3",
     "ppo.policy_hidden=8",
     "ppo.critic_hidden=8",
+    "sac.minibatch_size=16",
+    "sac.updates_per_step=0.25",
+    "sac.lag=8",
+    "sac.warmup_steps=64",
+    "sac.replay_size=1_000",
+    "sac.policy_hidden=8",
+    "sac.critic_hidden=8",
     "dir.hidden=8",
     "dir.minibatch_size=32",
     "smerl.hidden=8",
@@ -35,14 +43,14 @@ SETTINGS = (
 
 def config(*overrides: str, iterations: int = 3, **wishes: Any) -> pg.TrainConfig:
     """A tiny DiR run on Hopper, but for what is wished otherwise."""
-    method = wishes.get("method", "dir")
-    usual = [one for one in SETTINGS if not is_foreign(one, method)]
+    method, learner = wishes.get("method", "dir"), wishes.get("learner", "ppo")
+    usual = [one for one in SETTINGS if not is_foreign(one, method, learner)]
     small: dict[str, Any] = {
         "task": "hopper",
         "members": 2,
         "envs": 8,
         "steps": 64 * iterations,
-        "alpha": None if method in WITHOUT_BONUS else 0.5,
+        "alpha": 0.5 if METHODS.find(method).has_bonus else None,
     }
     return pg.TrainConfig(**{**small, **wishes, "overrides": (*usual, *overrides)})
 
@@ -144,8 +152,8 @@ class Terminal:
 
 def words(wanted: pg.TrainConfig, out: Path) -> list[str]:
     """The command that asks for a configuration."""
-    command = ["train", wanted.task, "--out", str(out), "--method", wanted.method]
-    for name in ("members", "steps", "seed", "envs", "alpha"):
+    command = ["train", wanted.task, "--out", str(out)]
+    for name in ("method", "learner", "members", "steps", "seed", "envs", "alpha"):
         command += [f"--{name}", str(getattr(wanted, name))]
     return [*command, "--set", *wanted.overrides]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polygait.config import DirConfig
+from polygait.diversity.methods.dir import DirConfig
 from polygait.experiments import revealing
 from polygait.experiments.revealing import Experience, filtered, fit, infer, marginal
 from polygait.tasks.state import StateFilter, StateLayout

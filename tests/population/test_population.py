@@ -41,7 +41,7 @@ def test_a_loaded_population_knows_its_run(population, folder):
     assert len(population) == len(population.members) == 2
     assert [member.index for member in population.members] == [0, 1]
     assert [member.steps for member in population.members] == [192, 192]
-    assert population.config.task == "hopper" and population.config.ppo.policy_hidden == (16, 8)
+    assert population.config.task == "hopper" and population.config.learner.policy_hidden == (16, 8)
     assert population.layout == population.make_task().layout
     assert population.filter == population.make_task().default_filter
     assert np.isfinite(population.members[0].summary["nominal_return"])
@@ -53,9 +53,9 @@ def test_actions_are_the_means_of_the_policy(population, observations, member):
     found = population.act(observations, member)
     assert found.shape == (40, 3)
     assert np.abs(found).max() <= 1
-    brain = population.members[member].brain
-    seen = (observations - brain.moments.mean) / np.sqrt(brain.moments.variance)
-    expected = brain.policy.mean(jnp.asarray(np.clip(seen, -10, 10), jnp.float32))
+    policy, moments = population.members[member].policy
+    seen = (observations - moments.mean) / np.sqrt(moments.variance)
+    expected = policy.mean(jnp.asarray(np.clip(seen, -10, 10), jnp.float32))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.abs(seen).max() > 10  # so that clipping matters
     assert found.std(axis=0).min() > 0.01
@@ -126,12 +126,11 @@ def test_no_observation_gives_no_action(population):
     assert population.act(np.zeros((0, 11)), 0).shape == (0, 3)
 
 
-def test_all_members_in_one_tree(population):
-    brains = population.brains
-    for index, member in enumerate(population.members):
-        jax.tree.map(
-            lambda whole, one, i=index: np.testing.assert_array_equal(whole[i], one), brains, member.brain
-        )
+def test_some_members_act_together_as_each_alone(population, observations):
+    rows = np.stack([observations, observations[::-1]]).astype(np.float32)
+    together = population.actor([1, 0], 40).mean(rows)
+    for own, member, seen in zip(together, (1, 0), rows, strict=True):
+        np.testing.assert_array_equal(np.clip(own, -1, 1), population.act(seen, member))
 
 
 def test_a_moved_folder_is_as_good(folder, population, observations, tmp_path, monkeypatch):
@@ -145,7 +144,7 @@ def test_a_moved_folder_is_as_good(folder, population, observations, tmp_path, m
 
 def test_a_population_of_raw_observations_acts_on_them(tmp_path, observations):
     raw = tiny.train(tmp_path / "run", "ppo.normalize_observations=false", members=1, iterations=1)
-    policy = raw.members[0].brain.policy
+    policy = raw.members[0].policy.policy
     small = observations[:5] / np.abs(observations[:5]).max()
     np.testing.assert_allclose(raw.act(small, 0), policy.mean(jnp.asarray(small, jnp.float32)), atol=1e-5)
 
@@ -153,7 +152,7 @@ def test_a_population_of_raw_observations_acts_on_them(tmp_path, observations):
 def test_a_learned_spread_survives_loading(tmp_path):
     out = tmp_path / "run"
     tiny.train(out, "ppo.learn_std=true", "ppo.entropy_coefficient=0.1", members=1, iterations=2)
-    std = np.asarray(pg.load(out).members[0].brain.policy.std())
+    std = np.asarray(pg.load(out).members[0].policy.policy.std())
     assert std.shape == (3,) and (std != np.float32(0.4)).all() and (std < 1).all()
 
 
@@ -174,8 +173,7 @@ def test_a_folder_that_is_no_run(path, tmp_path, monkeypatch):
 def test_all_members_run_episodes_as_they_act(population):
     task = population.make_task()
     jobs = [Job(member, None, 6) for member in (1, 0)]
-    brains = population.brains
-    found = run_episodes(brains.policy, brains.moments, population.make_task, jobs)
+    found = run_episodes(population.actor, population.make_task, jobs)
     for total, job in zip(found.total_reward, jobs, strict=True):
         observation, expected, ended = task.reset(seeds=[6]), 0.0, False
         while not ended:

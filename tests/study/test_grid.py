@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polygait.presets import METHODS, resolve
 from tests import tiny
 from tests.study import small
 
 import polygait as pg
+from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
+from polygait.run_config import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -27,7 +28,7 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
     study = small.study(tmp_path, seeds=[3, 1])
     cells = [(job.run.task, job.run.method, job.run.seed) for job in study.jobs()]
     assert cells == [("hopper", method, seed) for seed in (3, 1) for method in ("dir", "multi")]
-    assert all(job.run.ppo.rollout_steps == 64 for job in study.jobs())
+    assert all(job.run.learner.rollout_steps == 64 for job in study.jobs())
     assert [job.run.alpha for job in study.jobs()] == [0.5, 0.0, 0.5, 0.0]  # multi has no bonus
     assert study.name == "small" and len(set(names(study))) == 4
 
@@ -35,7 +36,7 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
 def test_what_is_for_one_method_passes_the_others_by(tmp_path):
     plain = small.study(tmp_path)
     study = small.study(tmp_path, settings=[*tiny.SETTINGS, "dir.epochs=7"])
-    assert [job.run.dir.epochs for job in study.jobs()] == [7, plain.jobs()[1].run.dir.epochs]
+    assert study.jobs()[0].run.method_config.epochs == 7
     assert names(study)[1] == names(plain)[1] and names(study)[0] != names(plain)[0]
     wrong = small.write(tmp_path, more='[method.multi]\nalpha = 0.1\nsettings = ["dir.epochs=7"]\n')
     with pytest.raises(UserError, match="multi does not have") as caught:
@@ -77,8 +78,8 @@ settings = ["dir.epochs=2"]
     dir_, multi = read_study(small.write(tmp_path, more=own)).jobs()
     assert (dir_.run.members, multi.run.members) == (3, 3)
     assert (dir_.run.alpha, multi.run.alpha) == (0.25, 0.0)
-    assert (dir_.run.dir.epochs, multi.run.dir.epochs) == (2, 4)
-    assert dir_.run.ppo.rollout_steps == 64  # settings add up
+    assert dir_.run.method_config.epochs == 2
+    assert dir_.run.learner.rollout_steps == 64  # settings add up
 
 
 ALL_METHODS = ["dir", "smerl", "dvd", "multi", "pg"]
@@ -108,7 +109,7 @@ members = 7
 """
     found = by_cell(grid(tmp_path, own))
     special = found[("minitaur", "dir")]
-    assert (special.run.alpha, special.run.members, special.run.dir.epochs) == (0.0001, 3, 2)
+    assert (special.run.alpha, special.run.members, special.run.method_config.epochs) == (0.0001, 3, 2)
     assert found[("minitaur", "pg")].run.steps == 7 * plain[("minitaur", "pg")].run.steps
     changed = {cell for cell, job in found.items() if job.name != plain[cell].name}
     assert changed == {("minitaur", "dir"), ("minitaur", "pg")}
@@ -129,7 +130,9 @@ steps = 400_000
 settings = ["ppo.epochs=6"]
 """
     found = by_cell(grid(tmp_path, text, ["dir", "multi"]))
-    seen = {cell: (job.run.steps, job.run.ppo.epochs, job.run.ppo.discount) for cell, job in found.items()}
+    seen = {
+        cell: (job.run.steps, job.run.learner.epochs, job.run.learner.discount) for cell, job in found.items()
+    }
     assert seen == {
         ("walker", "dir"): (400_000, 6, 0.9),
         ("walker", "multi"): (200_000, 4, 0.9),
@@ -357,7 +360,7 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
 def test_the_shipped_studies(name, jobs):
     study = read_study(STUDIES / f"{name}.toml")
     assert len(study.methods) * len(study.tasks) * len(study.seeds) == jobs
-    known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS))
+    known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS.names()))
     made = known.jobs()
     assert len(made) == jobs * len(known.methods) // len(study.methods)
     if name == "paper":

@@ -321,6 +321,7 @@ def test_free_fall_follows_gravity_and_not_mass(name):
     for _ in range(10):
         task.step(np.zeros((task.num_envs, task.action_size)))
     fallen = 20.0 - task.physics.qpos[:, HEIGHT[name]]
+    assert task.time_step is not None
     expected = 0.5 * 9.81 * (10 * task.time_step) ** 2
     np.testing.assert_allclose(fallen / expected, list(scales.values()), rtol=1e-6)
 
@@ -410,6 +411,7 @@ def test_rows_pass_their_onsets_on_their_own():
     """One row begins anew in between: its onset counts from its own episode."""
     task = make("walker", [f"gravity=3@{ONSET}"] * 2)
     beginning = airborne(task)
+    assert task.time_step is not None
     pulls = []
     for time in range(12):
         before = task.physics.qvel[:, 1].copy()

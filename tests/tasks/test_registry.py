@@ -8,7 +8,7 @@ import pytest
 import polygait as pg
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
-from polygait.tasks.task import Task, action_names
+from polygait.tasks.task import Task
 from polygait.tasks.walker import Walker
 
 
@@ -95,5 +95,5 @@ def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):
 
 
 def test_actions_are_called_after_their_joints():
-    assert action_names(pg.make_task("hopper")) == ["thigh_joint", "leg_joint", "foot_joint"]
-    assert action_names(pg.make_task("gym:InvertedPendulum-v5")) == ["action 0"]
+    assert list(pg.make_task("hopper").anatomy.actions) == ["thigh_joint", "leg_joint", "foot_joint"]
+    assert list(pg.make_task("gym:InvertedPendulum-v5").anatomy.actions) == ["action_0"]

@@ -34,7 +34,8 @@ class NumpyNetwork:
         """(member, env, input) to be written before every call of `outputs`."""
         self._tiles = padded.reshape(*rows, input_size)
         self._layers = [np.empty((*rows, weight.shape[-1]), np.float32) for weight in self._weights]
-        self._outputs = self._layers[-1].reshape(num_members, num_tiles * tile, -1)[:, :num_envs]
+        last = self._layers[-1]
+        self._outputs = last.reshape(num_members, num_tiles * tile, last.shape[-1])[:, :num_envs]
 
     def outputs(self) -> Float32[np.ndarray, "member env output"]:
         """The last layer's values; a view that the next call overwrites."""

@@ -79,7 +79,7 @@ class Policy(eqx.Module):
     def std(self) -> Float[Array, "*member action"]:
         """σ of every action dimension."""
         if not self.learn_std:
-            return jax.lax.stop_gradient(self.std_parameter)
+            return jax.lax.stop_gradient(jnp.asarray(self.std_parameter))
         low, high = self.std_bounds
         return low + (high - low) * jax.nn.sigmoid(self.std_parameter)
 

@@ -8,6 +8,7 @@ from polygait.presets import resolve
 
 import polygait as pg
 from polygait.report.run.reproduce import train_command
+from polygait.run_config import resolve
 from polygait.verbs import training
 
 
@@ -42,6 +43,7 @@ def read_back(command, monkeypatch):
         ),
         pg.TrainConfig("minitaur", overrides=("task.max_episode_steps=2000", "task.randomize=false")),
         pg.TrainConfig("minitaur", preset="paper"),
+        pg.TrainConfig("hopper", method="pg", learner="sac", overrides=("sac.updates_per_step=0.5",)),
         pg.TrainConfig("walker", overrides=("ppo.anneal_iterations=0", "ppo.learning_rate=1e-5")),
     ],
 )
