@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from polygait.presets import resolve
 
 import polygait as pg
 from polygait.population.store import RunFolder
+from polygait.run_config import resolve
 from polygait.runs import _wanted
 from polygait.variations import BrokenJoint
 from tests import tiny

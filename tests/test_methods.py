@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from polygait.presets import METHODS
 
 import polygait as pg
 from polygait.diversity.registry import METHODS

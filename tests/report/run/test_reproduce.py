@@ -4,7 +4,6 @@ import shlex
 
 import pytest
 import tyro
-from polygait.presets import resolve
 
 import polygait as pg
 from polygait.report.run.reproduce import train_command
