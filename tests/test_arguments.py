@@ -97,18 +97,18 @@ def test_options_that_may_be_left_out_are_read_like_others(capsys):
 
 
 def test_an_error_is_told_in_the_words_of_its_reader():
-    problem = "`trials` and `max_falls` belong to racing: give `selector='racing'` or leave them out."
-    assert str(UserError(problem)) == (
-        "trials and max_falls belong to racing: give selector='racing' or leave them out."
+    error = UserError(
+        "`trials` and `max_falls` belong to racing: give `selector='racing'` or leave them out."
     )
-    assert on_the_command_line(problem, VERBS["adapt"]) == (
+    assert str(error) == ("trials and max_falls belong to racing: give selector='racing' or leave them out.")
+    assert on_the_command_line(error, VERBS["adapt"]) == (
         "--trials and --max-falls belong to racing: give --selector racing or leave them out."
     )
-    assert on_the_command_line(problem, VERBS["tasks"]) == str(UserError(problem))  # it has none of these
+    assert on_the_command_line(error, VERBS["tasks"]) == str(error)  # it has none of these
 
 
 def test_what_is_no_option_stays_as_it_is():
-    text = "Go on with `polygait resume run`; `variation='a b'` of `sac.trials`, `nothing=1`."
-    assert on_the_command_line(text, VERBS["adapt"]) == (
+    error = UserError("Go on with `polygait resume run`; `variation='a b'` of `sac.trials`, `nothing=1`.")
+    assert on_the_command_line(error, VERBS["adapt"]) == (
         "Go on with `polygait resume run`; --variation 'a b' of --trials, nothing=1."
     )

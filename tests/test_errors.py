@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygait.errors import UserError, did_you_mean, spelled, unknown_name
+from polygait.errors import UserError, did_you_mean, unknown_name
 
 
 def test_user_error_is_a_value_error_that_shows_problem_and_remedy():
@@ -16,8 +16,9 @@ def test_user_error_is_a_value_error_that_shows_problem_and_remedy():
 def test_options_between_backquotes_are_spelled_for_their_reader():
     error = UserError("`trials` are for racing.", "Give `selector='racing'`, as in `polygait adapt`.")
     assert str(error) == "trials are for racing.\nGive selector='racing', as in `polygait adapt`."
-    told = spelled(error.remedy, lambda name, value: f"<{name}|{value}>")
-    assert told == "Give <selector|'racing'>, as in `polygait adapt`."
+    assert (error.problem, error.remedy) == tuple(str(error).splitlines())
+    told = error.spelled(lambda name, value: f"<{name}|{value}>")
+    assert told == "<trials|None> are for racing.\nGive <selector|'racing'>, as in `polygait adapt`."
 
 
 def test_without_a_remedy_there_is_no_empty_line():

@@ -453,10 +453,8 @@ def test_unknown_names_get_near_matches_together():
 
 
 def test_environments_must_share_the_rollout():
-    assert "60 environments cannot share the 4096 steps of ppo between two updates" in problems(envs=60)
-    assert "24 environments cannot share the 64 steps of sac" in problems(
-        envs=24, learner="sac", method="multi"
-    )
+    assert "envs 60 cannot share the 4096 steps of ppo between two updates" in problems(envs=60)
+    assert "envs 24 cannot share the 64 steps of sac" in problems(envs=24, learner="sac", method="multi")
     assert resolved(envs=32).envs == 32
 
 

@@ -19,7 +19,7 @@ from tyro.constructors import (
 )
 
 from polygait.counts import read_count
-from polygait.errors import spelled
+from polygait.errors import UserError
 
 Spec = PrimitiveConstructorSpec[Any]
 READING = ConstructorRegistry()
@@ -106,8 +106,8 @@ def _several(verb: Callable[..., None]) -> Iterator[str]:
             yield name
 
 
-def on_the_command_line(text: str, verb: Callable[..., None] | None) -> str:
-    """A text of an error in the words that its reader typed: `selector='racing'` is --selector racing."""
+def on_the_command_line(error: UserError, verb: Callable[..., None] | None) -> str:
+    """An error in the words that its reader types: `selector='racing'` is --selector racing."""
     known = options(verb) if verb else {}
 
     def spell(name: str, value: str | None) -> str:
@@ -116,7 +116,7 @@ def on_the_command_line(text: str, verb: Callable[..., None] | None) -> str:
             return f"{_flag(own)}{written}"
         return name if value is None else f"{name}={value}"
 
-    return spelled(text, spell)
+    return error.spelled(spell)
 
 
 def _shown(value: str) -> str:

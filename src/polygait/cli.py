@@ -111,8 +111,8 @@ def _verb(arguments: list[str]) -> str:
 
 def _told(error: UserError, verb: str) -> str:
     """An error in the words of the command line; who is told of no remedy is told where to look for one."""
-    remedy = error.remedy or f"See polygait {f'{verb} ' if verb in VERBS else ''}--help."
-    return on_the_command_line(f"{error.problem}\n{remedy}", VERBS.get(verb))
+    told = on_the_command_line(error, VERBS.get(verb))
+    return told if error.remedy else f"{told}\nSee polygait {f'{verb} ' if verb in VERBS else ''}--help."
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

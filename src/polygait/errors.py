@@ -6,25 +6,34 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
+Spell = Callable[[str, str | None], str]
+"""Words for an option, given its name and perhaps a value in Python's words."""
 _OPTION = re.compile(r"`([a-z_.]+)(?:=([^`]*))?`")
 
 
 class UserError(ValueError):
     """A mistake the user can mend; shown without a traceback.
 
-    Options are named between backquotes, such as `trials` or `selector='racing'`: who shows the error spells
-    them as its reader does, Python as keywords, the command line as --trials and --selector racing.
+    Options are named between backquotes, such as `trials` or `selector='racing'`. Python shows them as they
+    are, without the quotes; the command line spells them --trials and --selector racing.
     """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
-        self.problem = problem
-        self.remedy = remedy
-        text = f"{problem}\n{remedy}" if remedy else problem
-        super().__init__(spelled(text, lambda name, value: name if value is None else f"{name}={value}"))
+        self._text = f"{problem}\n{remedy}" if remedy else problem
+        self.problem = _spelled(problem, _keyword)
+        self.remedy = _spelled(remedy, _keyword)
+        super().__init__(self.spelled(_keyword))
+
+    def spelled(self, spell: Spell) -> str:
+        """Problem and remedy, the options in the words of their reader."""
+        return _spelled(self._text, spell)
 
 
-def spelled(text: str, spell: Callable[[str, str | None], str]) -> str:
-    """A text whose options, a name and perhaps a value in Python's words, are spelled for its reader."""
+def _keyword(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
+
+
+def _spelled(text: str, spell: Spell) -> str:
     return _OPTION.sub(lambda found: spell(found[1], found[2]), text)
 
 

@@ -86,8 +86,7 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
         if field.name in own:
             options = replace(options, **{field.name: value})
         elif field.name not in _SHARED and value is not None:
-            known = " and ".join(f"`{name}`" for name in own)
-            problems.append(f"`{field.name}` is no option of {kind.name}, which has {known}.")
+            problems.append(_misplaced(field.name, kind))
     for text in config.settings:
         name, _, value = text.partition("=")
         if name not in own:
@@ -102,3 +101,11 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
         raise UserError("\n".join(problems), "Nothing was started.")
     nominal = np.array([member.summary["nominal_return"] for member in population.members])
     return kind(kind.complete(options, len(population)), nominal)
+
+
+def _misplaced(name: str, kind: type[Selector]) -> str:
+    """What to say of an option that belongs to other selectors than the one that was asked for."""
+    owners = [one.name for one in SELECTORS.all() if name in {field.name for field in fields(one.Config)}]
+    own = " and ".join(f"`{field.name}`" for field in fields(kind.Config))
+    elsewhere = " or ".join(f"`selector='{owner}'`" for owner in owners)
+    return f"`{name}` belongs to {' and '.join(owners)}: give {elsewhere}, or for {kind.name} {own}."

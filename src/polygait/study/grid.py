@@ -147,20 +147,21 @@ class Study:
         return made
 
     def _job(self, task: str, method: str, seed: int) -> StudyJob:
-        facts = METHODS.find(method)
         shared = (self.training, self.task_training.get(task, {}))
         both = self.task_method_training.get(task, {}).get(method, {})
         of_method = (self.method_training.get(method, {}), both)
         asked = _merged(of_method)
         own = {**_merged(shared), **asked}
-        if not facts.has_bonus and "alpha" not in asked:
+        if not _has_bonus(method) and "alpha" not in asked:
             own.pop("alpha", None)  # it is for the others
         own.pop("settings", None)
         own["overrides"] = (
             *(text for text in _settings(shared) if not is_foreign(text, method)),
             *_settings(of_method),
         )
-        if facts.single:  # its own `members` say for how many members' steps
+        if (
+            method in METHODS.names() and METHODS.find(method).single
+        ):  # its own `members` say for how many members' steps
             own["members"] = asked.get("members", 1)
         config = TrainConfig(task=task, method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)
