@@ -1,7 +1,7 @@
 """Marks are moved apart, and no further than they must."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,6 +16,7 @@ def distances(found):
     return gaps[np.triu_indices(len(found), 1)]
 
 
+@settings(deadline=None)
 @given(places)
 def test_ten_marks_never_hide_each_other(found):
     moved = moved_apart(found, 30.0, ROOM)
