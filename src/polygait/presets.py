@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import numbers
 import tomllib
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import DirConfig, DvdConfig, PPOConfig, SmerlConfig, TrainConfig, seed_problems
+from polygait.config import (
+    DirConfig,
+    DvdConfig,
+    PPOConfig,
+    SmerlConfig,
+    TrainConfig,
+    is_whole,
+    seed_problems,
+)
 from polygait.errors import UserError, did_you_mean
 
 METHODS = ("dir", "smerl", "dvd", "multi", "pg")
@@ -173,7 +180,7 @@ def _plain(config: TrainConfig) -> TrainConfig:
     problems = []
     for name in ("members", "steps", "seed", "envs", "threads"):
         value = getattr(config, name)
-        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        if is_whole(value):
             found[name] = int(value)
         elif value is not None:
             problems.append(f"{name} must be a whole number, got {value!r}.")

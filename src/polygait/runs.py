@@ -9,8 +9,9 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from polygait.config import TrainConfig
+from polygait.config import TrainConfig, count_problems
 from polygait.errors import UserError
+from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
 from polygait.population.population import Population, load
 from polygait.population.store import RunFolder
@@ -40,6 +41,7 @@ def train(config: TrainConfig, out: str | os.PathLike[str], report: Report | Non
     state_filter = task.default_filter
     if resolved.remove is not None:
         state_filter = StateFilter.remove(task.layout, resolved.remove)
+    require_training_memory(resolved, task.observation_size, task.action_size)
     description = {
         "config": resolved.to_json(),
         "task": {"name": task.name, "observation": task.observation_size, "action": task.action_size},
@@ -57,7 +59,10 @@ def resume(
 ) -> Population:
     """Go on where a run stopped, bit for bit; a finished run is left as it is."""
     run = RunFolder.open(path)
-    return load(path) if run.complete else _go_on(run, threads, report)
+    if run.complete:
+        return load(path)
+    _require_memory(run, RunConfig.from_json(run.manifest["config"]))
+    return _go_on(run, threads, report)
 
 
 def extend(
@@ -83,6 +88,7 @@ def extend(
             stacklevel=2,
         )
     more = dataclasses.replace(config, members=len(run.members) + extension.members)
+    _require_memory(run, more)
     with run.writing():
         run.rewind_metrics()
         run.update_manifest(
@@ -93,6 +99,13 @@ def extend(
             }
         )
     return _go_on(run, threads, report)
+
+
+def _require_memory(run: RunFolder, config: RunConfig) -> None:
+    """Before a run goes on: another machine may have begun it."""
+    task = run.manifest["task"]
+    if isinstance(task, dict):
+        require_training_memory(config, task["observation"], task["action"])
 
 
 def _with_target(config: RunConfig) -> RunConfig:
@@ -120,9 +133,7 @@ def _with_target(config: RunConfig) -> RunConfig:
 
 
 def _check(extension: Extension, config: RunConfig) -> None:
-    problems = []
-    if extension.members < 1:
-        problems.append(f"members must be at least 1, got {extension.members}.")
+    problems = count_problems({"members": extension.members})
     if extension.max_hours is not None and not extension.max_hours > 0:
         problems.append(f"max_hours must be above 0, got {extension.max_hours}.")
     if extension.until_novelty is not None and config.method != "dir":

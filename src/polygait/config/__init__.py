@@ -8,7 +8,9 @@ from polygait.config.wishes import (
     FiltersConfig,
     TrainConfig,
     check_seed,
+    count_problems,
     from_wishes,
+    is_whole,
     seed_problems,
 )
 
@@ -23,6 +25,8 @@ __all__ = [
     "SmerlConfig",
     "TrainConfig",
     "check_seed",
+    "count_problems",
     "from_wishes",
+    "is_whole",
     "seed_problems",
 ]

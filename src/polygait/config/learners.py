@@ -8,6 +8,8 @@ from typing import Literal
 
 from polygait.errors import UserError
 
+_MOST_SAMPLES = 2**31
+
 
 @dataclass(frozen=True)
 class PPOConfig:
@@ -84,6 +86,8 @@ class PPOConfig:
             rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
+        if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
+            rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -11,12 +12,30 @@ from polygait.errors import UserError, unknown_name
 Record = TypeVar("Record", bound=Any)
 
 
-def seed_problems(seed: int) -> list[str]:
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, Python's or NumPy's; true and false are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def count_problems(counts: Mapping[str, Any], least: int = 1) -> list[str]:
+    """Numbers that are not whole or too small; None is a choice left open."""
+    found = []
+    for name, value in counts.items():
+        if value is not None and not is_whole(value):
+            found.append(f"{name} must be a whole number, got {value!r}.")
+        elif value is not None and value < least:
+            found.append(f"{name} must be at least {least}, got {value}.")
+    return found
+
+
+def seed_problems(seed: Any) -> list[str]:
     """JAX's keys hold 32 bits: a larger seed would be another one in disguise."""
+    if not is_whole(seed):
+        return [f"seed must be a whole number, got {seed!r}."]
     return [] if 0 <= seed < 2**32 else [f"seed must lie between 0 and {2**32 - 1}, got {seed}."]
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: Any) -> None:
     """Raise a UserError for a seed that cannot be one."""
     if found := seed_problems(seed):
         raise UserError(*found)
@@ -77,17 +96,14 @@ class AdaptConfig:
         found = seed_problems(self.seed)
         if self.selector not in ("exhaustive", "racing"):
             found.append(f"selector must be 'exhaustive' or 'racing', got {self.selector!r}.")
-        for name in ("episodes", "trials", "max_falls", "threads"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                found.append(f"{name} must be at least 1, got {value}.")
-        if self.held_out < 0:
-            found.append(f"held_out must not be negative, got {self.held_out}.")
+        counts = ("episodes", "trials", "max_falls", "threads")
+        found += count_problems({name: getattr(self, name) for name in counts})
+        found += count_problems({"held_out": self.held_out}, least=0)
         if racing and self.episodes is not None:
             found.append("racing counts trials of all members together: give trials instead of episodes.")
         if not racing and (self.trials is not None or self.max_falls is not None):
             found.append("trials and max_falls belong to racing: give selector='racing' or leave them out.")
-        if racing and self.trials is not None and 1 <= self.trials < num_members:
+        if racing and is_whole(self.trials) and 1 <= (self.trials or 0) < num_members:
             found.append(
                 f"{self.trials} trials do not reach {num_members} members: give at least {num_members}, "
                 "one trial each."
@@ -112,11 +128,7 @@ class EvaluateConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        return seed_problems(self.seed) + [
-            f"{name} must be at least 1, got {value}."
-            for name, value in (("episodes", self.episodes), ("threads", self.threads))
-            if value is not None and value < 1
-        ]
+        return seed_problems(self.seed) + count_problems({"episodes": self.episodes, "threads": self.threads})
 
 
 @dataclass(frozen=True)
@@ -138,11 +150,10 @@ class FiltersConfig:
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        least = (("episodes", self.episodes, 3), ("epochs", self.epochs, 1))
-        return seed_problems(self.seed) + [
-            f"{name} must be at least {low}, got {value}."
-            for name, value, low in (*least, ("threads", self.threads, 1))
-            if value is not None and value < low
+        return [
+            *seed_problems(self.seed),
+            *count_problems({"episodes": self.episodes}, least=3),
+            *count_problems({"epochs": self.epochs, "threads": self.threads}),
         ]
 
 
