@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from polygait.config import TrainConfig, checked_kinds, count_problems, from_wishes
 from polygait.errors import UserError
+from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
@@ -49,6 +50,7 @@ def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> R
     state_filter = task.default_filter
     if resolved.remove is not None:
         state_filter = StateFilter.remove(task.layout, resolved.remove)
+    require_training_memory(resolved, task.observation_size, task.action_size)
     description = {
         "config": resolved.to_json(),
         "task": {"name": task.name, "observation": task.observation_size, "action": task.action_size},
@@ -66,7 +68,10 @@ def resume(path: PopulationLike, threads: int | None = None, report: Report | No
     """Go on where a run stopped, bit for bit; a finished run is left as it is."""
     path = run_path(path)
     run = RunFolder.open(path)
-    return load(path) if run.complete else go_on(run, threads, report)
+    if run.complete:
+        return load(path)
+    _require_memory(run, RunConfig.from_json(run.manifest["config"]))
+    return go_on(run, threads, report)
 
 
 def extend(
@@ -94,6 +99,7 @@ def extend(
             stacklevel=2,
         )
     more = dataclasses.replace(config, members=len(run.members) + extension.members)
+    _require_memory(run, more)
     with run.writing():
         run.rewind_metrics()
         run.update_manifest(
@@ -104,6 +110,13 @@ def extend(
             }
         )
     return go_on(run, threads, report)
+
+
+def _require_memory(run: RunFolder, config: RunConfig) -> None:
+    """Before a run goes on: another machine may have begun it."""
+    task = run.manifest["task"]
+    if isinstance(task, dict):
+        require_training_memory(config, task["observation"], task["action"])
 
 
 def _wanted(config: TrainConfig | str, wishes: dict[str, Any]) -> TrainConfig:

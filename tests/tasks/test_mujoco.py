@@ -258,6 +258,27 @@ def test_actions_that_are_not_finite_name_the_environment_and_change_nothing(val
     assert np.array_equal(run(task, good), run(untouched, good))
 
 
+def test_actions_beyond_the_box_are_cut_to_it_before_anything_is_computed(robot):
+    beyond, box = (MujocoTask(robot, num_envs=4) for _ in range(2))
+    for size in (1e308, 1e12, 1.5):
+        actions = np.sign(random_actions(box, 1)[0])
+        step, expected = beyond.step(size * actions), box.step(actions)
+        assert all(np.array_equal(*pair) for pair in zip(step, expected, strict=True))
+        assert np.isfinite(step.reward).all() and np.isfinite(step.observation).all()
+
+
+def test_more_environments_than_memory_are_refused():
+    with pytest.raises(
+        UserError, match=r"1,000,000,000 environments would need about .* TB of memory"
+    ) as caught:
+        MujocoTask(Hopper(), num_envs=10**9)
+    assert "fewer environments" in caught.value.remedy
+
+
+def test_more_threads_than_environments_are_no_use_and_no_harm():
+    assert np.isfinite(MujocoTask(Hopper(), num_envs=2, num_threads=10**12).reset()).all()
+
+
 @pytest.mark.parametrize("options", [{"num_envs": 0}, {"num_envs": -1}, {"num_threads": 0}])
 def test_counts_below_one_are_refused(options):
     with pytest.raises(UserError, match=rf"{next(iter(options))} must be at least 1"):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from polygait.adaptation.selector import SELECTORS
 from polygait.config import AdaptConfig
 from polygait.config.settings import from_plain_record
 from polygait.population.files import read_bounded
@@ -125,6 +126,8 @@ class Adaptation:
         """The adaptation that to_json() described; ValueError for anything else."""
         try:
             config = from_plain_record(AdaptConfig, data["config"])
+            if config.selector not in SELECTORS.names():
+                raise KeyError(config.selector)
             returns = [[math.nan if one is None else float(one) for one in row] for row in data["returns"]]
             found = cls(
                 task=str(data.get("task", "")),

@@ -10,6 +10,7 @@ from polygait.config.wishes import (
     check_seed,
     count_problems,
     from_wishes,
+    is_whole,
     seed_problems,
     with_whole_numbers,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "checked_kinds",
     "count_problems",
     "from_wishes",
+    "is_whole",
     "seed_problems",
     "with_whole_numbers",
 ]

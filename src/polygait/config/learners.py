@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from polygait.errors import UserError
 
 WIDTHS = "hold widths from 1 to 1,000,000"
+_MOST_SAMPLES = 2**31
 
 
 def possible_widths(widths: tuple[int, ...]) -> bool:
@@ -94,6 +95,8 @@ class PPOConfig:
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
+        if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
+            rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = possible_widths(getattr(self, name)), WIDTHS
         return [
@@ -120,6 +123,12 @@ class PPOConfig:
         """The layers of every network; `sizes` = (observation size, action size)."""
         states, actions = sizes
         return [(states, *self.policy_hidden, actions), (states, *self.critic_hidden, 1)]
+
+    def experience_numbers(self, sizes: tuple[int, int]) -> int:
+        """How many numbers one member's rollout holds."""
+        states, actions = sizes
+        # Four states and three actions of each transition, raw and normalised; the order of samples.
+        return self.rollout_steps * (4 * states + 3 * actions + 15 + 3 * self.epochs)
 
     def check(self) -> None:
         """Raise one UserError that names every problem."""
@@ -211,3 +220,8 @@ class SACConfig:
         states, actions = sizes
         critic = (states + actions, *self.critic_hidden, 1)
         return [(states, *self.policy_hidden, 2 * actions), critic, critic]
+
+    def experience_numbers(self, sizes: tuple[int, int]) -> int:
+        """How many numbers one member's replay buffer holds."""
+        states, actions = sizes
+        return self.replay_size * (2 * states + actions + 2)

@@ -17,16 +17,21 @@ MOST = 1_000_000
 """Of members, environments, episodes: more is a slip of the hand, and would fill the memory."""
 
 
-def seed_problems(seed: int) -> list[str]:
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, Python's or NumPy's; true and false are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def seed_problems(seed: Any) -> list[str]:
     """JAX's keys hold 32 bits: a larger seed would be another one in disguise."""
+    if not is_whole(seed):
+        return [f"`seed` must be a whole number, got {seed!r}."]
     return [] if 0 <= seed < 2**32 else [f"`seed` must lie between 0 and {2**32 - 1}, got {seed}."]
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: Any) -> None:
     """Raise a UserError for a seed that cannot be one."""
-    if not isinstance(seed, numbers.Integral) or isinstance(seed, bool):
-        raise UserError(f"seed must be a whole number, got {seed!r}.", "Give for example seed=0.")
-    if found := seed_problems(int(seed)):
+    if found := seed_problems(seed):
         raise UserError("\n".join(found), "Give for example seed=0.")
 
 

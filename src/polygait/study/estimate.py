@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polygait.errors import UserError
+from polygait.memory import size_text
 from polygait.progress import duration
 from polygait.study.grid import Measures, StudyJob
 from polygait.study.jobs import CURVE_POINTS
@@ -56,7 +57,7 @@ class Cost(NamedTuple):
         return (
             f"{self.jobs:,} jobs to do: {self.training_steps:,} steps of training, at most "
             f"{self.evaluation_steps:,} of measuring; about {hours} with {cores} at once, "
-            f"{_size(self.disk_bytes(cores))} of disk."
+            f"{size_text(self.disk_bytes(cores))} of disk."
         )
 
 
@@ -195,11 +196,3 @@ def _cost(job: StudyJob, world: _World) -> Cost:
         training * (world.seconds_per_step + learning / UPDATE_PACE) + measuring * world.seconds_per_step
     )
     return Cost(1, training, measuring, seconds, _lasting_bytes(job, world), _checkpoint_bytes(job, world))
-
-
-def _size(count: int) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            break
-        count = round(count / 1000)
-    return f"{count} {unit}"

@@ -159,9 +159,8 @@ class Study:
             *(text for text in _settings(shared) if not is_foreign(text, method)),
             *_settings(of_method),
         )
-        if (
-            method in METHODS.names() and METHODS.find(method).single
-        ):  # its own `members` say for how many members' steps
+        if method in METHODS.names() and METHODS.find(method).single:
+            # One policy; its own `members` say for how many members' steps.
             own["members"] = asked.get("members", 1)
         config = TrainConfig(task=task, method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)

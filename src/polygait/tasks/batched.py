@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from polygait.config import is_whole
+from polygait.errors import UserError
+from polygait.memory import environment_bytes, require_memory
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom
@@ -29,6 +32,10 @@ class BatchedTask(ABC):
     max_episode_steps: int
 
     def __init__(self, num_envs: int, seed: int, observation_size: int, anatomy: Anatomy) -> None:
+        if not is_whole(seed):
+            raise UserError(f"seed must be a whole number, got {seed!r}.")
+        each = environment_bytes(observation_size, len(anatomy.actions))
+        require_memory(f"{num_envs:,} environments", num_envs * each, "Ask for fewer environments.")
         self.num_envs = num_envs
         self.observation_size = observation_size
         self.action_size = len(anatomy.actions)
@@ -40,7 +47,7 @@ class BatchedTask(ABC):
         self._faults = Faults(num_envs, self.action_size, observation_size)
         self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
-        self._keys[:, 0], self._keys[:, 1] = seed % 2**64, np.arange(num_envs)
+        self._keys[:, 0], self._keys[:, 1] = int(seed) % 2**64, np.arange(num_envs)
         self._episode = np.zeros(num_envs, dtype=np.int64)
         self._untouched = np.ones(num_envs, dtype=bool)
         self._step_count = np.zeros(num_envs, dtype=np.int64)

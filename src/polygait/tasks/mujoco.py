@@ -46,6 +46,7 @@ class MujocoTask(BatchedTask):
         check_count("num_envs", num_envs)
         threads = min(os.cpu_count() or 1, num_envs) if num_threads is None else num_threads
         check_count("num_threads", threads)
+        threads = min(threads, num_envs)  # more would have nothing to do
         divert_warnings()
         spec = robot.spec()
         add_sensors(spec, robot)
