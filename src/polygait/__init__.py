@@ -2,7 +2,8 @@
 
     import polygait as pg
     task = pg.make_task("walker", num_envs=64, variation="broken-foot")
-    population = pg.train(pg.TrainConfig(task="walker", members=5, steps=1_000_000), out="runs/walker")
+    population = pg.train("walker", out="runs/walker", members=5, steps=1_000_000)
+    table = pg.evaluate("runs/walker", suite=["broken-foot", "gravity=1.4"])
 
 Public names are imported when first used, so that `import polygait` stays fast.
 """

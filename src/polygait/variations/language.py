@@ -99,7 +99,7 @@ def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
         except UserError as error:
             problems.append(f"Condition {name!r}, {definition!r}: {error.problem} {error.remedy}".strip())
     if problems:
-        raise UserError("\n".join(problems), "Correct `conditions` in the robot's file.")
+        raise UserError("\n".join(problems), "Correct the conditions in the robot's file.")
 
 
 def _pieces(text: str) -> list[_Words]:

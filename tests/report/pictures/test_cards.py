@@ -55,7 +55,7 @@ def test_cards_are_written(tmp_path, suffix):
     [
         ("hopper", "hopper.jpg", ".svg or .png"),
         ("hoper", "hopper.png", "'hopper'"),
-        ("gym:Pendulum-v1", "p.png", "not simulated by MuJoCo"),
+        ("gym:Pendulum-v1", "p.png", "without a Robot file"),
         ("minitaur-bullet", "m.png", "has the same state: minitaur"),
     ],
 )

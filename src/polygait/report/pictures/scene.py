@@ -138,7 +138,7 @@ def not_drawable(task: Task) -> UserError:
     if twin := drawable_twin(task.name):
         return UserError(
             f"{task.name} cannot be drawn: it is not simulated by MuJoCo.",
-            f"Draw it in the MuJoCo task that has the same state, with --on {twin}.",
+            f"Draw it in the MuJoCo task that has the same state: {twin}.",
         )
     return UserError(
         f"{task.name} cannot be drawn: it has no Robot file.",
