@@ -89,11 +89,21 @@ def test_an_axis_shows_only_what_can_be(values, bounds, domain):
     assert Descriptor("a", "strikes per second", bounds=bounds).domain(rows) == pytest.approx(domain)
 
 
-def test_no_foot_strikes_less_often_than_never(tmp_path):
-    rows = [{"member": member, "a": 0.1 * member, "b": 0.0} for member in (0, 1)]
+@pytest.mark.parametrize("most", [0.0, 0.05, 0.3, 2.0])
+def test_no_foot_strikes_less_often_than_never_and_no_tick_reads_like_another(tmp_path, most):
+    rows = [{"member": member, "a": 0.5, "b": most * member} for member in (0, 1)]
     strikes = Descriptor("b", "left foot: strikes per second", ".1f", (0.0, math.inf))
     svg = save_chart(population_map(rows, [AXES[0], strikes]), tmp_path / "map.svg").read_text()
-    assert not re.findall(r">[−-]\d", svg)
+    assert "−" not in svg
+    ticks = re.findall(r">(\d\.\d)<", svg)
+    assert ticks and len(ticks) == len(set(ticks))
+
+
+@pytest.mark.parametrize(
+    ("form", "step"), [(".1f", 0.1), (",.0f", 1.0), (",.2f", 0.01), (".1~%", 0.001), (".0%", 0.01)]
+)
+def test_ticks_are_as_far_apart_as_their_format_shows(form, step):
+    assert Descriptor("a", "anything", form).step == pytest.approx(step)
 
 
 def test_bars_are_the_stretches_in_which_a_foot_stays_down():

@@ -35,6 +35,12 @@ class Descriptor(NamedTuple):
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """What the number can be at all: no axis goes beyond."""
 
+    @property
+    def step(self) -> float:
+        """The least difference that its format shows: ticks closer than that would read alike."""
+        digits = int(self.format.rstrip("f%~").rpartition(".")[2])
+        return 10.0 ** -(digits + 2 * self.format.endswith("%"))
+
     def domain(self, episodes: Sequence[Mapping[str, Any]]) -> list[float]:
         """From where to where an axis goes that shows all episodes."""
         told = np.array([row.get(self.key, math.nan) for row in episodes], dtype=np.float64)
@@ -231,7 +237,7 @@ def _axis(channel: Any, descriptor: Descriptor, episodes: Sequence[Mapping[str, 
         f"{descriptor.key}:Q",
         title=descriptor.title,
         scale=alt.Scale(domain=descriptor.domain(episodes), nice=False, zero=False),
-        axis=alt.Axis(format=descriptor.format, tickCount=6),
+        axis=alt.Axis(format=descriptor.format, tickCount=6, tickMinStep=descriptor.step),
     )
 
 

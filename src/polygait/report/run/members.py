@@ -84,6 +84,7 @@ def _axis_choice(
             one.title,
             value=one.key,
             data_format=one.format,
+            data_step=str(one.step),
             data_domain=json.dumps(one.domain(rows)),
             selected=index == place,
         )

@@ -105,7 +105,8 @@
       for (const axis of ["x", "y"]) {
         const { value, text, dataset } = wanted[axis], old = encoding[axis];
         const scale = { ...old.scale, domain: JSON.parse(dataset.domain) };
-        encoding[axis] = { ...old, field: value, title: text, scale, axis: { ...old.axis, format: dataset.format } };
+        const ticks = { ...old.axis, format: dataset.format, tickMinStep: Number(dataset.step) };
+        encoding[axis] = { ...old, field: value, title: text, scale, axis: ticks };
         if (encoding[axis + "2"]) encoding[axis + "2"] = { field: value };
       }
       if (encoding.tooltip) {
