@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import polygait as pg
-from polygait import cli, training
+from polygait import cli
 from polygait.errors import UserError
 from polygait.population.store import RunFolder
 from tests import tiny
@@ -272,7 +272,7 @@ def test_an_interrupted_extension_goes_on(finished, tmp_path, monkeypatch):
     for copy in (out, alone):
         shutil.copytree(finished, copy)
     pg.extend(alone, pg.Extension(members=2))
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    tiny.save_every_iteration(monkeypatch)
     with pytest.raises(Killed):
         pg.extend(out, pg.Extension(members=2), report=crash_at(2))
     assert not RunFolder.open(out).complete

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import sys
@@ -76,9 +77,15 @@ def crash_at(count: int) -> Callable[[object], None]:
     return report
 
 
+def save_every_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints without a pause, however long they take."""
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(training, "CHECKPOINT_SHARE", math.inf)
+
+
 def crashed(out: Path, at: int, monkeypatch: pytest.MonkeyPatch, wanted: pg.TrainConfig) -> None:
     """Leave a run that crashed after `at` iterations, each of them saved but the last."""
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    save_every_iteration(monkeypatch)
     with pytest.raises(Killed):
         pg.train(wanted, out, crash_at(at))
 
@@ -114,6 +121,7 @@ _PROGRAM = """
 import sys
 import polygait.training as training
 training.CHECKPOINT_SECONDS = float(sys.argv.pop(1))
+training.CHECKPOINT_SHARE = float("inf")
 from polygait.cli import main
 sys.argv[0] = "polygait"
 main()

@@ -1,28 +1,33 @@
 """The motivation experiment, small: exact, resumable, and told in numbers and pictures."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import jax
 import numpy as np
 import polars as pl
 import pytest
-from tests.tiny import Killed, crash_at, digests
+from tests.tiny import Killed, crash_at, digests, save_every_iteration
 
-from polygait.config import SACConfig
 from polygait.errors import UserError
-from polygait.experiments import motivation_chart, reading
-from polygait.experiments.motivation import Result, resume_motivation, run_motivation
-from polygait.experiments.reading import SETTINGS, MotivationConfig, state_filters
+from polygait.experiments import motivation_chart
+from polygait.experiments.motivation import MotivationConfig, Result, resume_motivation, run_motivation
+from polygait.experiments.reading import SETTINGS, state_filters
 from polygait.experiments.revealing import Inference
 from polygait.population.store import RunFolder
 from polygait.tasks.registry import make_task
 
-SMALL = SACConfig(
-    block_steps=32, lag=8, warmup_steps=64, minibatch_size=16, policy_hidden=(8,), critic_hidden=(8,)
+SMALL = (
+    "motivation.block_steps=32",
+    "motivation.lag=8",
+    "motivation.warmup_steps=64",
+    "motivation.minibatch_size=16",
+    "motivation.policy_hidden=8",
+    "motivation.critic_hidden=8",
+    "motivation.model_hidden=8",
 )
-TINY = MotivationConfig(steps=200, envs=8, episodes=2, model_hidden=(8,), sac=SMALL)
+TINY = MotivationConfig(steps=200, episodes=2, threads=1, overrides=SMALL)
 
 
 def test_the_four_settings_are_the_papers():
@@ -38,7 +43,7 @@ def test_the_four_settings_are_the_papers():
 def finished(tmp_path_factory):
     jax.config.update("jax_disable_most_optimizations", True)
     home = tmp_path_factory.mktemp("motivation") / "run"
-    yield home, run_motivation(TINY, home, threads=1)
+    yield home, run_motivation(TINY, home)
     jax.config.update("jax_disable_most_optimizations", False)
 
 
@@ -63,10 +68,9 @@ def test_a_finished_experiment_tells_its_result_again(finished):
 
 def test_a_killed_experiment_goes_on_to_the_same_bits(finished, tmp_path, monkeypatch):
     home, result = finished
-    monkeypatch.setattr(reading, "CHECKPOINT_SECONDS", -1.0)
-    monkeypatch.setattr(reading, "CHECKPOINT_SHARE", 1e9)
+    save_every_iteration(monkeypatch)
     with pytest.raises(Killed):
-        run_motivation(TINY, tmp_path / "run", 1, crash_at(5))
+        run_motivation(TINY, tmp_path / "run", crash_at(5))
     resumed = resume_motivation(tmp_path / "run", threads=2)
     assert repr(resumed.to_json()) == repr(result.to_json())
     assert digests(tmp_path / "run") == digests(home)
@@ -76,27 +80,37 @@ def test_a_killed_experiment_goes_on_to_the_same_bits(finished, tmp_path, monkey
 CHANGES: dict[str, Any] = {
     "steps": 120,
     "seed": 1,
-    "envs": 16,
     "episodes": 3,
-    "model_hidden": (9,),
-    "model_learning_rate": 1e-2,
-    "sac": replace(SMALL, minibatch_size=8),
+    "updates_per_step": 0.5,
+    "overrides": (*SMALL, "motivation.minibatch_size=8"),
+    "model_hidden": (*SMALL, "motivation.model_hidden=9"),
+    "model_learning_rate": (*SMALL, "motivation.model_learning_rate=1e-2"),
 }
+
+
+def test_every_option_is_tried_or_exempt():
+    assert {field.name for field in fields(MotivationConfig)} == {
+        *(set(CHANGES) - {"model_hidden", "model_learning_rate"}),
+        "threads",  # which must not change any bit: the resumed experiment has another number
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_option_changes_the_result(finished, tmp_path, name):
-    changed = run_motivation(replace(TINY, **{name: CHANGES[name]}), tmp_path / "run", 1)
+    option = "overrides" if name.startswith("model") else name
+    changed = run_motivation(replace(TINY, **{option: CHANGES[name]}), tmp_path / "run")
     assert repr(changed.to_json()) != repr(finished[1].to_json())
 
 
 def test_impossible_options_are_named_at_once(tmp_path):
-    config = MotivationConfig(steps=0, envs=7, model_learning_rate=-1.0, sac=SACConfig(discount=2.0))
+    wrong = ("motivation.discount=2", "motivation.model_learning_rate=-1", "motivation.model_hidden=0")
     with pytest.raises(UserError) as caught:
-        run_motivation(config, tmp_path / "run")
-    for word in ("steps", "envs 7", "model_learning_rate", "sac.discount"):
+        run_motivation(MotivationConfig(steps=0, overrides=wrong), tmp_path / "run")
+    for word in ("steps", "motivation.discount", "model_learning_rate", "model_hidden"):
         assert word in caught.value.problem
+    with pytest.raises(UserError, match="episodes must be at least 1, got 0"):
+        run_motivation(MotivationConfig(episodes=0), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -11,7 +11,6 @@ from tests import tiny
 from tests.study import small
 
 import polygait as pg
-from polygait import training
 from polygait.behaviour import contact_shares, diversity_score
 from polygait.errors import UserError
 from polygait.study.estimate import estimate, evaluation_steps, free_bytes
@@ -246,7 +245,7 @@ def test_disk_is_about_right(finished, tmp_path, monkeypatch):
     job = small.study(tmp_path).jobs()[0]  # the same training, one suite less
     cost = estimate([job])
     assert 1 / 2 < cost.lasting_bytes / size(JobFolder.of(out, job).path) < 2
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    tiny.save_every_iteration(monkeypatch)
     begun = JobFolder.of(tmp_path, job)
     begun.prepare(job)
     with pytest.raises(tiny.Killed):

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.outside import write_package
 
 import polygait as pg
 from polygait.tasks.mujoco import MujocoTask
@@ -77,17 +78,15 @@ def test_a_condition_of_several_edits_changes_the_robot_as_its_edits_do():
 
 
 def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):
-    (tmp_path / "other_lab.py").write_text(
+    source = (
         "from polygait.tasks.walker import Walker\n"
         "class Slow(Walker):\n"
         "    name = 'slow-walker'\n"
         "    max_episode_steps = 50\n"
     )
-    information = tmp_path / "other_lab-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: other-lab\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[polygait.tasks]\nslow-walker = other_lab:Slow\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    points = {"polygait.tasks": {"slow-walker": "other_lab:Slow"}}
+    write_package(tmp_path / "site", "other_lab", source, points)
+    monkeypatch.syspath_prepend(tmp_path / "site")
     task = pg.make_task("slow-walker", num_envs=2)
     assert isinstance(task, MujocoTask)
     assert task.max_episode_steps == 50

@@ -186,13 +186,14 @@ class SACConfig:
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = possible_widths(getattr(self, name)), WIDTHS
         found = [
-            f"`sac.{name}` must {rule}, got {getattr(self, name)}."
+            f"{self.name}.{name} must {rule}, got {getattr(self, name)}."
             for name, (kept, rule) in rules.items()
             if not kept
         ]
         if self.replay_size < self.block_steps:
             found.append(
-                f"sac.replay_size must hold a block of {self.block_steps} steps, got {self.replay_size}."
+                f"{self.name}.replay_size must hold a block of {self.block_steps} steps, "
+                f"got {self.replay_size}."
             )
         return found
 

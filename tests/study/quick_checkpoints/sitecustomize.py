@@ -6,3 +6,4 @@ if "polygait.study.worker" in sys.orig_argv:
     from polygait import training
 
     training.CHECKPOINT_SECONDS = 0.0
+    training.CHECKPOINT_SHARE = float("inf")
