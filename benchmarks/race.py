@@ -59,8 +59,7 @@ def main(arguments: list[str]) -> None:
     total = []
     for path in options.runs:
         population = pg.load(path)
-        named = getattr(population.make_task(), "conditions", {})
-        damages = [one.variation for one in suite_conditions("damage", population.config.task, named)[1:]]
+        damages = [one.variation for one in suite_conditions("damage", population.make_task())[1:]]
         nominal = np.array([member.summary["nominal_return"] for member in population.members])
         for damage in options.conditions or damages:
             seeds = [*episode_seeds(0, 0, POOL), *episode_seeds(0, 1, HELD_OUT)]
