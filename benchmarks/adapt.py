@@ -6,7 +6,7 @@ resets and the same rests, in `task.step` (with observation and reward) and in b
 
 import argparse
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 import polygait as pg
 from benchmarks._timing import rates, ratio
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_episodes
-from polygait.population.population import cohort_brain
+from polygait.learning.rollout import Actor
 from polygait.tasks.mujoco import MujocoTask
 
 POPULATION = Path(__file__).resolve().parent.parent / "tests" / "data" / "walker-dir"
@@ -25,15 +25,18 @@ class Adaptation:
     """Every member for as many episodes."""
 
     def __init__(self, population: pg.Population, variation: str) -> None:
-        chosen = [population.members[index % len(population)].brain for index in range(MEMBERS)]
-        self.brain = cohort_brain(chosen)
+        self.population = population
         self.make = population.make_task
         seeds = episode_seeds(0, 0, EPISODES)
         self.jobs = [Job(member, variation, seed) for member in range(MEMBERS) for seed in seeds]
 
     def __call__(self) -> int:
-        outcome = run_episodes(self.brain.policy, self.brain.moments, self.make, self.jobs)
+        outcome = run_episodes(self.actor, self.make, self.jobs)
         return int(outcome.length.sum())
+
+    def actor(self, members: Sequence[int], num_envs: int) -> Actor:
+        """As many members as are wanted, though there are fewer."""
+        return self.population.actor([one % len(self.population) for one in members], num_envs)
 
     def record(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Every step's commands and which rows were awake."""
@@ -43,7 +46,7 @@ class Adaptation:
             awake = np.flatnonzero(frame.job != IDLE)
             frames.append((np.clip(frame.action, -1.0, 1.0).astype(np.float64), awake))
 
-        run_episodes(self.brain.policy, self.brain.moments, self.make, self.jobs, watch)
+        run_episodes(self.actor, self.make, self.jobs, watch)
         return frames
 
 

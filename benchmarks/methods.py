@@ -6,10 +6,10 @@ Every loop trains fresh members for the same first rollouts, in every round from
     multi     a cohort of independent members: its rate divided by that of `alone` is what a cohort costs
     others    the same cohort with a bonus: what is missing to multi's rate is the share of the diversity term
 
-`bonus` and `fit` are timed by themselves too: the share of multi's turn they would take with nothing beside
-them. In training `fit` runs beside the update and may hide there. The gate of SMERL is open, as at its most
-expensive. DiR trains one member after another: its share is measured on the last, after 9 others, against
-one member of multi.
+`intrinsic_reward` and `update` are timed by themselves too: the share of multi's iteration they would take
+with nothing beside them. In training `update` runs beside the learner's and may hide there. The gate of SMERL
+is open, as at its most expensive. DiR trains one member after another: its share is measured on the last,
+after 9 others, against one member of multi.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks._timing import rates, ratio
 from benchmarks.tasks import GYMNASIUM
 from benchmarks.train import Course, begun, frozen_models
 from polygait import training
-from polygait.presets import resolve
+from polygait.run_config import resolve
 from polygait.versions import versions
 
 MEMBERS = 10
@@ -41,13 +41,13 @@ SHARE_OF = {"dvd": "multi", "dvd, determinant": "multi", "smerl": "multi", "dir"
 
 
 def term_seconds(course: Course, rounds: int) -> tuple[float, float]:
-    """The medians of the seconds that bonus and fit take on one rollout, with nothing beside them."""
+    """The medians of the seconds that reward and update take on one rollout, with nothing beside them."""
     cohort = course.cohort
-    state = course.turn(course.rewind())
-    rollout = training._collect(cohort, state, 1)
+    state = course.iterate(course.rewind())
+    rollout = training._collect(cohort, cohort.learner.policy(state.learner, 1), state.position, 1)
     work: tuple[Callable[[], object], ...] = (
-        lambda: cohort.method.bonus(state.method, rollout),
-        lambda: cohort.method.fit(state.method, rollout, cohort.keys, 1),
+        lambda: cohort.method.intrinsic_reward(state.method, rollout),
+        lambda: cohort.method.update(state.method, rollout, cohort.keys, 1),
     )
     taken: list[list[float]] = [[], []]
     for _ in range(rounds):
@@ -62,7 +62,7 @@ def compare(name: str, options: argparse.Namespace) -> None:
     """Measure one robot and print its table."""
     usual = resolve(pg.TrainConfig(name))
     members = options.members
-    whole = (f"ppo.rollout_steps={members * usual.ppo.rollout_steps}",)
+    whole = (f"ppo.rollout_steps={members * usual.learner.rollout_steps}",)
     wanted = {
         label: pg.TrainConfig(name, method, members=members, overrides=overrides)
         for label, (method, overrides) in COHORTS.items()
@@ -76,18 +76,18 @@ def compare(name: str, options: argparse.Namespace) -> None:
             earlier = frozen_models(cohort, members - 1) if label == "dir" else []
             rollouts = options.rollouts * (members if cohort.size == 1 and label != "alone" else 1)
             courses[label] = Course(cohort, rollouts, earlier)
-            courses[label].turn(courses[label].turn(courses[label].rewind()))  # compiles
+            courses[label].iterate(courses[label].iterate(courses[label].rewind()))  # compiles
         measured = rates(courses, options.rounds)
         terms = {label: term_seconds(courses[label], options.rounds) for label in SHARE_OF}
     _print_table(name, members, measured)
     for label, other in SHARE_OF.items():
         course = courses[label]
-        turn = course.cohort.size * usual.ppo.rollout_steps / statistics.median(measured[other])
-        bonus, fit = terms[label]
+        iteration = course.cohort.size * usual.learner.rollout_steps / statistics.median(measured[other])
+        reward, update = terms[label]
         print(
             f"{label}: share of the step {1 - ratio(measured, label, other):.1%} "
-            f"(1 − its rate/{other}'s); by themselves bonus {bonus / turn:.1%}, fit {fit / turn:.1%} of "
-            f"{other}'s turn of {turn:.2f} s"
+            f"(1 − its rate/{other}'s); by themselves intrinsic_reward {reward / iteration:.1%}, "
+            f"update {update / iteration:.1%} of {other}'s iteration of {iteration:.2f} s"
         )
     cost = ratio(measured, "alone", "multi")
     print(f"a member of a cohort of {members} costs {cost:.3f} × one trained alone", flush=True)

@@ -16,60 +16,50 @@ import os
 import statistics
 from typing import Any
 
-import jax
-
 import polygait as pg
 from benchmarks._timing import rates, ratio
 from benchmarks.tasks import GYMNASIUM
-from benchmarks.train import TRIALS, Rival, install_rivals, print_setups
+from benchmarks.train import TRIALS, Course, Rival, begun, install_rivals, print_setups
+from polygait import training
 from polygait.config import SACConfig
-from polygait.learning.agent import Agent, AgentState, Block
-from polygait.learning.replay import Replay
-from polygait.learning.sac import sac_update
+from polygait.learning.learners.sac import SAC, Minibatches
 from polygait.versions import versions
 
-ENVS = 16
 CONFIG = SACConfig(warmup_steps=0)
+ENVS = SAC.envs["robust"]
 
 
-class Course:
-    """The first blocks of one agent, from the same start each time."""
+class Parts:
+    """What an agent does in its first blocks, part by part."""
 
-    def __init__(self, name: str, blocks: int) -> None:
-        self.agent = Agent(pg.make_task(name, num_envs=ENVS), jax.random.key(0), CONFIG)
-        self.blocks = blocks
-        self._start = self.agent.begin()
-        self._snapshot = self.agent.task.snapshot()  # type: ignore[attr-defined]
-
-    def __call__(self) -> int:
-        state = self.rewind()
-        for _ in range(self.blocks):
-            state, _ = self.agent.learn(state, self.agent.play(state))
-        return self.blocks * CONFIG.block_steps
+    def __init__(self, course: Course) -> None:
+        assert isinstance(course.cohort.learner, SAC)
+        self._course, self._cohort, self._learner = course, course.cohort, course.cohort.learner
+        self._state = course.rewind()
+        self._minibatches = self._block(self._state, 0)[1]
 
     def play(self) -> int:
         """The same steps without learning."""
-        state = self.rewind()
-        for _ in range(self.blocks):
-            state = _moved(state, self.agent.play(state))
-        return self.blocks * CONFIG.block_steps
+        state = self._course.rewind()
+        for iteration in range(self._course.rollouts):
+            state, _ = self._block(state, iteration)
+        return self._course.rollouts * CONFIG.block_steps
 
-    def update(self, block: Block) -> int:
+    def update(self) -> int:
         """As many updates without steps."""
-        learner = self._start.learner
-        for iteration in range(self.blocks):
-            learner, _ = sac_update(learner, block.rows, self.agent.key, iteration, CONFIG)
-        return self.blocks * CONFIG.block_steps
+        networks, keys = self._state.learner, self._cohort.keys
+        for iteration in range(self._course.rollouts):
+            networks = self._learner.improve(networks, self._minibatches, keys, iteration).state
+        return self._course.rollouts * CONFIG.block_steps
 
-    def rewind(self) -> AgentState:
-        """Back to the start, with an empty memory."""
-        self.agent.task.restore(self._snapshot)  # type: ignore[attr-defined]
-        self.agent.replay = Replay(CONFIG.replay_size, self.agent.sizes)
-        return self._start
-
-
-def _moved(state: AgentState, block: Block) -> AgentState:
-    return AgentState(state.learner, block.rollout.position, state.iteration + 1)
+    def _block(
+        self, state: training.LoopState, iteration: int
+    ) -> tuple[training.LoopState, list[Minibatches]]:
+        """Act, remember, draw."""
+        policy = self._learner.policy(state.learner, iteration)
+        rollout = training._collect(self._cohort, policy, state.position, iteration)
+        drawn = self._learner.remember(rollout, rollout.reward, self._cohort.keys, iteration)
+        return state._replace(position=rollout.position), drawn
 
 
 def _settings() -> dict[str, Any]:
@@ -90,13 +80,12 @@ def _settings() -> dict[str, Any]:
 
 def compare(name: str, options: argparse.Namespace) -> None:
     """Measure one robot and print its table."""
-    course = Course(name, options.blocks)
-    state = course.rewind()
-    state, _ = course.agent.learn(state, course.agent.play(state))  # compiles
-    block = course.agent.play(state)
-    course.agent.learn(state, block)  # fills the memory
-    loops: dict[str, Any] = {"SAC": course, "play": course.play, "update": lambda: course.update(block)}
+    wanted = pg.TrainConfig(name, "pg", learner="sac", overrides=("sac.warmup_steps=0",))
     with contextlib.ExitStack() as stack:
+        course = Course(stack.enter_context(begun(wanted)), options.blocks, [])
+        course.iterate(course.iterate(course.rewind()))  # compiles
+        parts = Parts(course)
+        loops: dict[str, Any] = {"SAC": course, "play": parts.play, "update": parts.update}
         rival = None
         if options.rivals:
             rival = Rival("sbx-rl", GYMNASIUM[name], _settings(), options.blocks)

@@ -49,7 +49,9 @@ def pace(task: str, count: int, seconds: float) -> float:
                 folder = JobFolder.of(Path(scratch), job)
                 folder.prepare(job)
                 engine.start(job, folder)
-            while min(steps(job, scratch) for job in jobs) < WARM_UP_LINES * jobs[0].run.ppo.rollout_steps:
+            while (
+                min(steps(job, scratch) for job in jobs) < WARM_UP_LINES * jobs[0].run.learner.rollout_steps
+            ):
                 time.sleep(0.05)
             begun, before = time.perf_counter(), sum(steps(job, scratch) for job in jobs)
             time.sleep(seconds)

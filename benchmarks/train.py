@@ -35,8 +35,8 @@ from benchmarks.tasks import GYMNASIUM
 from polygait import learning, training
 from polygait.config import PPOConfig
 from polygait.diversity.method import Setting, Tensors
-from polygait.population.store import RunFolder
-from polygait.presets import RunConfig, resolve
+from polygait.run_config import RunConfig, resolve
+from polygait.runs import begin
 from polygait.tasks.task import Task
 from polygait.versions import versions
 
@@ -54,39 +54,42 @@ Loops = Mapping[str, Callable[[], int]]
 
 
 class Course:
-    """The first rollouts of a cohort, by the turns of training, from the same start each time."""
+    """The first rollouts of a cohort, by the iterations of training, from the same start each time."""
 
     def __init__(self, cohort: training.Cohort, rollouts: int, earlier: list[Tensors]) -> None:
         self.cohort = cohort
         self.rollouts = rollouts
         self._pool = ThreadPoolExecutor(max_workers=1)
         setting = Setting(cohort.task.action_size, cohort.size)
-        method = cohort.method.begin(cohort.keys, setting, earlier)
+        method = cohort.method.init(cohort.keys, setting, earlier)
         self._start = training._initial_state(cohort)._replace(method=method)
         self._snapshot = cohort.task.snapshot()
+        self._memory = cohort.learner.snapshot()
 
     def __call__(self) -> int:
         state = self.rewind()
         for _ in range(self.rollouts):
-            state = self.turn(state)
-        return self.rollouts * self.cohort.size * self.cohort.config.ppo.rollout_steps
+            state = self.iterate(state)
+        return self.rollouts * self.cohort.size * self.cohort.config.learner.steps_per_iteration
 
     def rewind(self) -> training.LoopState:
-        """Back to the start, task and all."""
+        """Back to the start, task and memory and all."""
         self.cohort.task.restore(self._snapshot)
+        self.cohort.learner.restore(self._memory)
         return self._start
 
-    def turn(self, state: training.LoopState) -> training.LoopState:
-        """One turn of training with its line in the log; checkpoints, every 20 s, are left out."""
-        state, record = training._turn(self.cohort, state, self._pool)
-        self.cohort.run.append_metrics(record)
+    def iterate(self, state: training.LoopState) -> training.LoopState:
+        """One iteration of training with any line in the log; checkpoints, every 20 s, are left out."""
+        state, record = training._iterate(self.cohort, state, self._pool)
+        if int(state.iteration) % self.cohort.learner.log_interval == 0:
+            self.cohort.run.append_metrics(record)
         return state
 
 
 class Lesson(NamedTuple):
-    """What one turn of a course learned from."""
+    """What one iteration of a course learned from."""
 
-    learner: learning.LearnerState
+    networks: learning.PPONetworks
     batch: learning.Batch
     commands: np.ndarray
     """(time, environment, action) as the robots received them."""
@@ -123,9 +126,9 @@ class Update:
         self._lessons = lessons
 
     def __call__(self) -> int:
-        keys, config = self._cohort.keys, self._cohort.config.ppo
+        keys, config = self._cohort.keys, self._cohort.config.learner
         for iteration, lesson in enumerate(self._lessons):
-            learning.ppo_update(lesson.learner, lesson.batch, keys, iteration, config)
+            learning.ppo_update(lesson.networks, lesson.batch, keys, iteration, config)
         return len(self._lessons) * config.rollout_steps
 
 
@@ -193,7 +196,7 @@ def _python() -> str:
 
 def _rival_settings(config: RunConfig) -> dict[str, Any]:
     """Our settings in the rivals' words."""
-    ppo = config.ppo
+    ppo = config.learner
     return {
         "algorithm": "ppo",
         "rollout_steps": ppo.rollout_steps,
@@ -239,18 +242,8 @@ def install_rivals() -> None:
 @contextlib.contextmanager
 def begun(wanted: pg.TrainConfig) -> Iterator[training.Cohort]:
     """A first cohort as `train` would begin it, in a temporary run folder."""
-    config = resolve(wanted)
-    task = pg.make_task(config.task)
-    description = {
-        "config": config.to_json(),
-        "task": {"name": config.task},
-        "layout": task.layout.to_json(),
-        "filter": task.default_filter.to_json(),
-        "versions": versions(),
-        "seeds": {"seed": config.seed},
-    }
     with tempfile.TemporaryDirectory() as folder:
-        run = RunFolder.create(Path(folder) / config.method, description)
+        run = begin(wanted, Path(folder) / wanted.method)
         with run.writing():
             yield training.make_cohort(run, None, None)
 
@@ -259,22 +252,24 @@ def frozen_models(cohort: training.Cohort, count: int) -> list[Tensors]:
     """What `count` earlier members would leave: models as different as their keys; the cost is the same."""
     setting = Setting(cohort.task.action_size, 1)
     keys = learning.member_keys(jax.random.key(cohort.config.seed + 1), 0, count)
-    states = [cohort.method.begin(keys[index : index + 1], setting, []) for index in range(count)]
-    return [tensors for state in states for tensors in cohort.method.leave(state)]
+    states = [cohort.method.init(keys[index : index + 1], setting, []) for index in range(count)]
+    return [tensors for state in states for tensors in cohort.method.export(state)]
 
 
 def _lessons(course: Course) -> list[Lesson]:
-    """Go through a course, turn by turn, and write down what it does; every rollout is made twice."""
+    """Go through a course and write down what it does; every rollout is made twice."""
     cohort, lessons = course.cohort, []
     state = course.rewind()
     for iteration in range(course.rollouts):
         before = cohort.task.snapshot()
-        rollout = training._collect(cohort, state, iteration)
-        prepared = learning.prepare_batch(rollout, rollout.reward, state.normalizer, cohort.config.ppo)
+        networks, normalizer = state.learner
+        policy = cohort.learner.policy(state.learner, iteration)
+        rollout = training._collect(cohort, policy, state.position, iteration)
+        prepared = learning.prepare_batch(rollout, rollout.reward, normalizer, cohort.config.learner)
         commands = np.clip(rollout.action, -1.0, 1.0).reshape(len(rollout.action), cohort.task.num_envs, -1)
-        lessons.append(Lesson(state.learner, prepared.batch, commands))
+        lessons.append(Lesson(networks, prepared.batch, commands))
         cohort.task.restore(before)
-        state = course.turn(state)
+        state = course.iterate(state)
     return lessons
 
 
@@ -301,7 +296,7 @@ def compare(name: str, options: argparse.Namespace) -> None:
         for count in EARLIER:
             courses[f"DiR after {count}"] = Course(diverse, options.rollouts, frozen_models(diverse, count))
         for course in courses.values():
-            course.turn(course.turn(course.rewind()))  # compiles
+            course.iterate(course.iterate(course.rewind()))  # compiles
         lessons = _lessons(ppo)
         loops: dict[str, Callable[[], int]] = {
             **courses,
@@ -376,7 +371,7 @@ def main(arguments: list[str]) -> None:
     if options.rivals:
         install_rivals()
     config = resolve(pg.TrainConfig(task=names[0]))
-    ppo = config.ppo
+    ppo = config.learner
     print(
         f"policy {ppo.policy_hidden} tanh, critic {ppo.critic_hidden}, minibatch {ppo.minibatch_size}, "
         f"{ppo.epochs} epochs; ours: {ppo.rollout_steps}-step rollouts from {config.envs} environments\n"
