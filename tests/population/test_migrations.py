@@ -55,8 +55,8 @@ def test_a_configuration_of_0_1_keeps_every_value(kept):
     old = json.loads((kept / "manifest.json").read_text())["config"]
     run = RunConfig.from_json(RunFolder.open(kept).manifest["config"])
     new = json.loads(json.dumps(run.to_json()))
-    assert new["learner"] == {"name": "ppo", **old.pop("ppo")}
-    assert new["method_config"] == old.pop("dir")
+    assert new["learner"].items() >= {"name": "ppo", **old.pop("ppo")}.items()  # later settings have defaults
+    assert new["method_config"].items() >= old.pop("dir").items()
     for name, value in old.items():
         assert new[name] == value
 

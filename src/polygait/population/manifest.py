@@ -125,10 +125,15 @@ def _migrated(manifest: dict[str, Any], path: Path) -> dict[str, Any]:
         )
     if manifest.pop("sha256", None) != _digest(manifest):
         raise UserError(f"Damaged: {path} was altered; its checksum does not fit.", _RESTORE)
-    for version in range(found, FORMAT):
-        manifest = MIGRATIONS[version](manifest)
     if problems := list(_problems(manifest)):
         raise UserError(f"Damaged: {path}: {_joined(problems)}.", _RESTORE)
+    for version in range(found, FORMAT):
+        try:
+            manifest = MIGRATIONS[version](manifest)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"Damaged: {path} is not what format {version} looks like ({error}).", _RESTORE
+            ) from error
     return manifest
 
 
