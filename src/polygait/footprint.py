@@ -32,6 +32,8 @@ def training_footprint(run: RunConfig, observation_size: int, action_size: int) 
     # Activations and their gradients, of every sample of a minibatch.
     numbers += 2 * together * run.learner.minibatch_size * sum(map(sum, learning + models))
     experience = together * run.learner.experience_numbers(sizes)
+    samples = together * run.learner.steps_per_iteration
+    experience += run.method_class.experience_numbers(run.method_config, samples)
     row = environment_bytes(observation_size, action_size)
     return Footprint(NUMBER * numbers, NUMBER * experience, together * run.envs * row)
 

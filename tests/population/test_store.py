@@ -83,15 +83,15 @@ def test_an_older_format_is_migrated(run, monkeypatch):
     def rename_task(old):
         return old | {"task": old["task"].upper()}
 
-    monkeypatch.setattr(manifest_module, "FORMAT", 2)
-    monkeypatch.setitem(manifest_module.MIGRATIONS, 1, rename_task)
+    monkeypatch.setattr(manifest_module, "FORMAT", 3)
+    monkeypatch.setitem(manifest_module.MIGRATIONS, 2, rename_task)
     opened = RunFolder.open(run.path)
     assert opened.manifest["task"] == "WALKER"
     with opened.writing():
         opened.update_manifest({"complete": True})
     assert RunFolder.open(run.path).manifest["task"] == "WALKER"
-    monkeypatch.setattr(manifest_module, "FORMAT", 1)
-    with pytest.raises(UserError, match=r"newer polygait \(format 2, this one reads up to 1\)") as caught:
+    monkeypatch.setattr(manifest_module, "FORMAT", 2)
+    with pytest.raises(UserError, match=r"newer polygait \(format 3, this one reads up to 2\)") as caught:
         RunFolder.open(run.path)
     assert "Upgrade" in caught.value.remedy
 

@@ -113,6 +113,11 @@ class Method(ABC):
         return []
 
     @classmethod
+    def experience_numbers(cls, config: Any, samples: int) -> int:
+        """How many numbers it keeps beside a rollout of so many samples, of all that train together."""
+        return 0
+
+    @classmethod
     def network_widths(cls, config: Any, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
         """The layers of every network that a member keeps; `sizes` = (observation size, action size)."""
         return []

@@ -67,8 +67,12 @@ def make_task(
 
 
 def task_defaults(name: str) -> TaskDefaults:
-    """The numbers of a robot that a run begins with; none for Gymnasium's environments."""
-    return TaskDefaults() if name.startswith(GYM_PREFIX) else getattr(_find(name), "defaults", TaskDefaults())
+    """The numbers of a robot that a run begins with; none for Gymnasium's environments.
+
+    Nor for a robot that is not known here: who makes its task is told so, its results can be read without it.
+    """
+    known = not name.startswith(GYM_PREFIX) and name in task_names()
+    return getattr(_find(name), "defaults", TaskDefaults()) if known else TaskDefaults()
 
 
 def _find(name: str) -> Callable[..., Any]:

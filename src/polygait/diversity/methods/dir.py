@@ -136,6 +136,10 @@ class Regulation(Method):
         return [f"dir.minibatch_size {config.minibatch_size} exceeds dir.epochs × {samples} samples."]
 
     @classmethod
+    def experience_numbers(cls, config: DirConfig, samples: int) -> int:
+        return 3 * config.epochs * samples  # the order in which they are read
+
+    @classmethod
     def network_widths(cls, config: DirConfig, sizes: tuple[int, int]) -> list[tuple[int, ...]]:
         return [config.widths(*sizes)]
 

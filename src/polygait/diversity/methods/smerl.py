@@ -139,6 +139,10 @@ class Smerl(Method):
             )
         return found
 
+    @classmethod
+    def experience_numbers(cls, config: SmerlConfig, samples: int) -> int:
+        return 3 * config.epochs * samples  # the order in which they are read
+
     def init(self, keys: Key[Array, " member"], setting: Setting, earlier: Sequence[Tensors]) -> SmerlState:
         widths = (self.state_size, *self.config.hidden, setting.num_members)
         network: Any = Mlp(named_key(keys[0], "discriminator"), widths, "relu")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from collections.abc import Mapping
 from statistics import median
+from typing import Any
 
 from polygait.report.names import counted
 from polygait.report.pictures.cards import CONTENT
@@ -18,6 +20,7 @@ from polygait.report.run.reproduce import train_command
 from polygait.report.web.frame import Charts
 from polygait.report.web.html import Html, command, joined, table, tag
 from polygait.report.web.parts import flat, gap_list, tiles
+from polygait.run_config import RunConfig
 from polygait.tasks.state import StateLayout
 
 
@@ -156,7 +159,7 @@ def robot_section(findings: Findings, gallery: Gallery) -> Html:
 def making_section(findings: Findings) -> Html:
     """How to make this run again."""
     manifest = findings.run.manifest
-    settings = table(["setting", "value"], flat(findings.config.to_json()), "Configuration")
+    settings = table(["setting", "value"], flat(_settings(findings.config)), "Configuration")
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     return joined(
         [
@@ -167,6 +170,16 @@ def making_section(findings: Findings) -> Html:
             tag("details", tag("summary", "Every setting"), settings),
         ]
     )
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """Every choice, under the names that --set takes."""
+    plain = config.to_json()
+    sections = {name: dataclasses.asdict(record) for name, record in config.sections.items()}
+    return {name: plain[name] for name in plain if name not in ("learner", "method_config")} | {
+        "learner": config.learner.name,
+        **sections,
+    }
 
 
 def _day(moment: str) -> str:
