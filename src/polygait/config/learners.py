@@ -16,13 +16,17 @@ class PPOConfig:
     learning_rate: float = 3e-4
     """Step size of Adam, for policy and critic alike."""
     anneal_iterations: int = 0
-    """Iterations over which the step size falls linearly to zero; 0 keeps it. A preset may set it."""
+    """Iterations over which the step size falls linearly; 0 keeps it. A preset may set it."""
+    anneal_to: float = 0.0
+    """The share of the step size that is left in the end, after anneal_iterations."""
     adam_epsilon: float = 1e-8
     """What Adam adds to its denominator."""
     minibatch_size: int = 256
     """Samples in one gradient step."""
     epochs: int = 10
     """How many times each sample of a rollout is used."""
+    recompute_advantages: bool = False
+    """Ask the critic for advantages and value targets anew before every epoch, not once for all of them."""
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     gae_lambda: float = 0.95
@@ -39,6 +43,10 @@ class PPOConfig:
     """Widths of the policy's hidden layers."""
     critic_hidden: tuple[int, ...] = (128, 128)
     """Widths of the critic's hidden layers."""
+    hidden_init_scale: float = 1.0
+    """Gain of the orthogonal first weights of both networks' hidden layers; many a PPO has √2."""
+    policy_init_scale: float = 1.0
+    """The same for the policy's last layer; with 0.01 every mean action begins near 0."""
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
     learn_std: bool = False
@@ -78,11 +86,17 @@ class PPOConfig:
     def _range_problems(self) -> list[str]:
         """The fields whose value alone is impossible."""
         positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
-        positive += ("max_gradient_norm", "action_std", "rollout_steps")
+        positive += (
+            "max_gradient_norm",
+            "action_std",
+            "rollout_steps",
+            "hidden_init_scale",
+            "policy_init_scale",
+        )
         rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
         for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
             rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
-        for name in ("discount", "gae_lambda"):
+        for name in ("discount", "gae_lambda", "anneal_to"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"

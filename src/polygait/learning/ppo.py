@@ -2,13 +2,14 @@
 
 Policy and critic share no parameter and clip their gradients apart, so once the advantages are known
 their updates are independent, as are the members'. Each (member, network) is one compiled program
-over all epochs and minibatches; a thread pool runs them side by side. A member's result has the same
-bits whoever trains beside it and in whatever order the programs finish.
+over all epochs and minibatches, or over one epoch where advantages are recomputed before each; a
+thread pool runs them side by side. A member's result has the same bits whoever trains beside it and
+in whatever order the programs finish.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -18,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Int32, Key
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
@@ -74,6 +75,8 @@ class Lesson(NamedTuple):
 
     observation: Float[Array, "sample state"]
     action: Float[Array, "sample action"]
+    log_probability: Float[Array, " sample"]
+    """Of the policy that acted."""
     advantage: Float[Array, " sample"]
     value_target: Float[Array, " sample"]
     explained_variance: Float[Array, ""]
@@ -104,6 +107,20 @@ class CriticUpdate(NamedTuple):
     loss: Float[Array, ""]
 
 
+class Update(NamedTuple):
+    """What one member learned, and from what."""
+
+    lesson: Lesson
+    policy: PolicyUpdate
+    critic: CriticUpdate
+
+    @property
+    def learner(self) -> LearnerState:
+        """The member after the update."""
+        policy, critic = self.policy, self.critic
+        return LearnerState(policy.policy, critic.critic, policy.optimizer, critic.optimizer)
+
+
 def initial_learner(
     member_keys: Key[Array, " member"], sizes: tuple[int, int], config: PPOConfig
 ) -> LearnerState:
@@ -132,10 +149,11 @@ def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
 
 
 def learning_rate(iteration: int, config: PPOConfig) -> float:
-    """The size of a step, which falls linearly to zero over anneal_iterations when these are given."""
+    """The size of a step: in anneal_iterations, where given, it falls linearly to its share anneal_to."""
     if not config.anneal_iterations:
         return config.learning_rate
-    return config.learning_rate * max(0.0, 1.0 - iteration / config.anneal_iterations)
+    left = max(0.0, 1.0 - iteration / config.anneal_iterations)
+    return config.learning_rate * (config.anneal_to + (1.0 - config.anneal_to) * left)
 
 
 def ppo_update(
@@ -149,52 +167,72 @@ def ppo_update(
     arrays = jax.tree.map(np.asarray, learner)
     members = [jax.tree.map(lambda array, m=m: array[m], arrays) for m in range(num_members)]
     shares = [_share(batch, m) for m in range(num_members)]
-    seeds = order_seeds(member_keys, "sample order", iteration)
-    num_samples = length * envs_per_member
-    rate = jnp.float32(learning_rate(iteration, config))
-    sizes = (num_samples, config.epochs, config.minibatch_size)
-    courses = [Course(jnp.asarray(sample_order(seed, *sizes)), rate) for seed in seeds]
     members, shares = jax.device_put((members, shares))
+    seeds = order_seeds(member_keys, "sample order", iteration)
+    sizes = (length * envs_per_member, config.epochs, config.minibatch_size)
+    stages = [_stages(sample_order(seed, *sizes), config) for seed in seeds]
+    rate = jnp.float32(learning_rate(iteration, config))
+    statistics: list[PPOStatistics] = []
     with ThreadPoolExecutor() as pool:
-        lessons = list(
-            pool.map(
-                lambda member, share: jax.block_until_ready(_study(member.critic, share, config)),
-                members,
-                shares,
-            )
-        )
-        # The critic's program is the longer one: started first, it leaves no core idle at the end.
-        critics = pool.map(
-            lambda *arguments: jax.block_until_ready(_improve_critic(*arguments, config)),
-            members,
-            lessons,
-            courses,
-        )
-        policies = pool.map(
-            lambda *arguments: jax.block_until_ready(_improve_policy(*arguments, config)),
-            members,
-            lessons,
-            courses,
-        )
-        policy_updates, critic_updates = _stacked(list(policies)), _stacked(list(critics))
-    improved = LearnerState(
-        policy_updates.policy, critic_updates.critic, policy_updates.optimizer, critic_updates.optimizer
+        each = partial(_each_member, pool, config)
+        acted = list(each(_log_probability, members, shares))
+        for orders in zip(*stages, strict=True):
+            courses = [Course(jnp.asarray(order), rate) for order in orders]
+            lessons = list(each(_study, members, shares, acted))
+            # The critic's program is the longer one: started first, it leaves no core idle at the end.
+            critics = each(_improve_critic, members, lessons, courses)
+            policies = each(_improve_policy, members, lessons, courses)
+            updates = [Update(*one) for one in zip(lessons, policies, critics, strict=True)]
+            members = [update.learner for update in updates]
+            statistics.append(_statistics(updates))
+    return jax.device_put(_stacked(members)), _over_stages(statistics)
+
+
+def _stages(order: Int32[np.ndarray, "step minibatch"], config: PPOConfig) -> list[np.ndarray]:
+    """The gradient steps that share one look at the advantages: all of them, or those of an epoch."""
+    return np.array_split(order, config.epochs) if config.recompute_advantages else [order]
+
+
+def _each_member(
+    pool: ThreadPoolExecutor, config: PPOConfig, program: Callable[..., Any], *arguments: Iterable[Any]
+) -> Iterator[Any]:
+    """One program for every member, side by side; results come in the order of members."""
+    return pool.map(lambda *one: jax.block_until_ready(program(*one, config)), *arguments)
+
+
+def _statistics(updates: Sequence[Update]) -> PPOStatistics:
+    """How every member's update went."""
+    policies = [update.policy for update in updates]
+    return PPOStatistics(
+        policy_loss=np.stack([policy.measures.loss for policy in policies]),
+        value_loss=np.stack([update.critic.loss for update in updates]),
+        approximate_kl=np.stack([policy.measures.approximate_kl for policy in policies]),
+        clip_fraction=np.stack([policy.measures.clip_fraction for policy in policies]),
+        explained_variance=np.stack([update.lesson.explained_variance for update in updates]),
+        entropy=np.stack([policy.entropy for policy in policies]),
+        std=np.stack([policy.std for policy in policies]),
     )
-    statistics = PPOStatistics(
-        policy_loss=policy_updates.measures.loss,
-        value_loss=critic_updates.loss,
-        approximate_kl=policy_updates.measures.approximate_kl,
-        clip_fraction=policy_updates.measures.clip_fraction,
-        explained_variance=np.stack([lesson.explained_variance for lesson in lessons]),
-        entropy=policy_updates.entropy,
-        std=policy_updates.std,
-    )
-    return jax.device_put(improved), statistics
+
+
+def _over_stages(stages: Sequence[PPOStatistics]) -> PPOStatistics:
+    """Means over stages; but the critic as it was before the first, the noise as it is after the last."""
+    means = PPOStatistics(*(np.mean(values, axis=0) for values in zip(*stages, strict=True)))
+    first, last = stages[0], stages[-1]
+    return means._replace(explained_variance=first.explained_variance, entropy=last.entropy, std=last.std)
 
 
 @_compiled
-def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
-    """Advantages and value targets of one member's rollout, as the critic sees it before the update."""
+def _log_probability(learner: LearnerState, batch: MemberBatch, config: PPOConfig) -> Float[Array, " sample"]:
+    """What the policy that acted gives to one member's actions: log π(a|s)."""
+    return learner.policy.log_probability(_flat(batch.observation), _flat(batch.action))
+
+
+@_compiled
+def _study(
+    learner: LearnerState, batch: MemberBatch, log_probability: Float[Array, " sample"], config: PPOConfig
+) -> Lesson:
+    """Advantages and value targets of one member's rollout, as its critic sees it now."""
+    critic = learner.critic
     experience = Experience(
         reward=batch.reward,
         terminated=batch.terminated,
@@ -209,6 +247,7 @@ def _study(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Lesson:
     return Lesson(
         observation=_flat(batch.observation),
         action=_flat(batch.action),
+        log_probability=log_probability,
         advantage=advantage.reshape(-1),
         value_target=target.reshape(-1),
         explained_variance=jnp.where(variance > 0, 1 - unexplained / variance, 0.0),
@@ -222,7 +261,7 @@ def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, confi
     samples = PolicySamples(
         observation=lesson.observation,
         action=lesson.action,
-        log_probability=learner.policy.log_probability(lesson.observation, lesson.action),
+        log_probability=lesson.log_probability,
         advantage=lesson.advantage,
     )
 
