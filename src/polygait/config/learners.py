@@ -17,6 +17,8 @@ class PPOConfig:
     """Step size of Adam, for policy and critic alike."""
     anneal_iterations: int = 0
     """Iterations over which the step size falls linearly; 0 keeps it. A preset may set it."""
+    anneal_start: float = 0.0
+    """The share of anneal_iterations during which the step size stays whole."""
     anneal_to: float = 0.0
     """The share of the step size that is left in the end, after anneal_iterations."""
     adam_epsilon: float = 1e-8
@@ -49,6 +51,9 @@ class PPOConfig:
     """The same for the policy's last layer; with 0.01 every mean action begins near 0."""
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
+    final_std: float = 0.0
+    """Where a standard deviation that is not learned ends: it goes there linearly in anneal_iterations, and
+    0 keeps it at action_std."""
     learn_std: bool = False
     """Learn one standard deviation per action dimension, the same in every state."""
     std_bounds: tuple[float, float] = (0.05, 1.0)
@@ -76,6 +81,11 @@ class PPOConfig:
             found.append(f"std_bounds must rise and lie above 0, got {self.std_bounds}.")
         elif self.learn_std and not lowest < self.action_std < highest:
             found.append(f"action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}.")
+        if self.final_std and self.learn_std:
+            found.append(
+                f"final_std is for a standard deviation that is not learned; leave it at 0 with learn_std, "
+                f"got {self.final_std}."
+            )
         if self.epochs * self.rollout_steps < self.minibatch_size:
             found.append(
                 f"minibatch_size must not exceed epochs × rollout_steps, {self.epochs} × "
@@ -94,9 +104,9 @@ class PPOConfig:
             "policy_init_scale",
         )
         rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
-        for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
+        for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations", "final_std"):
             rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
-        for name in ("discount", "gae_lambda", "anneal_to"):
+        for name in ("discount", "gae_lambda", "anneal_start", "anneal_to"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = all(width > 0 for width in getattr(self, name)), "hold widths above 0"

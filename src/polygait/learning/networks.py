@@ -91,6 +91,10 @@ class Policy(eqx.Module):
         low, high = self.std_bounds
         return low + (high - low) * jax.nn.sigmoid(self.std_parameter)
 
+    def exploring(self, std: float) -> Policy:
+        """The same policy with another standard deviation, where it is not learned."""
+        return eqx.tree_at(lambda policy: policy.std_parameter, self, jnp.full_like(self.std_parameter, std))
+
     def log_probability(
         self, observation: Float[Array, "*batch state"], action: Float[Array, "*batch action"]
     ) -> Float[Array, "*batch"]:

@@ -9,6 +9,7 @@ in whatever order the programs finish.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -149,11 +150,21 @@ def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
 
 
 def learning_rate(iteration: int, config: PPOConfig) -> float:
-    """The size of a step: in anneal_iterations, where given, it falls linearly to its share anneal_to."""
-    if not config.anneal_iterations:
-        return config.learning_rate
-    left = max(0.0, 1.0 - iteration / config.anneal_iterations)
-    return config.learning_rate * (config.anneal_to + (1.0 - config.anneal_to) * left)
+    """The size of a step: whole until anneal_start, then falling linearly to its share anneal_to."""
+    falling = max(0.0, _progress(iteration, config) - config.anneal_start)
+    fallen = falling / (1.0 - config.anneal_start) if falling else 0.0
+    return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
+
+
+def exploration_std(iteration: int, config: PPOConfig) -> float:
+    """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
+    final_std = config.final_std or config.action_std
+    return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
+
+
+def _progress(iteration: int, config: PPOConfig) -> float:
+    """The share of anneal_iterations that is over; 0 for ever where there are none."""
+    return min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0
 
 
 def ppo_update(
@@ -185,7 +196,12 @@ def ppo_update(
             updates = [Update(*one) for one in zip(lessons, policies, critics, strict=True)]
             members = [update.learner for update in updates]
             statistics.append(_statistics(updates))
-    return jax.device_put(_stacked(members)), _over_stages(statistics)
+    improved = _stacked(members)
+    if config.final_std:
+        improved = dataclasses.replace(
+            improved, policy=improved.policy.exploring(exploration_std(iteration + 1, config))
+        )
+    return jax.device_put(improved), _over_stages(statistics)
 
 
 def _stages(order: Int32[np.ndarray, "step minibatch"], config: PPOConfig) -> list[np.ndarray]:
