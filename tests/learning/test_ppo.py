@@ -14,7 +14,7 @@ from polygait.config import PPOConfig
 from polygait.errors import UserError
 from polygait.learning.advantage import Experience, generalised_advantage
 from polygait.learning.losses import PolicySamples, policy_loss
-from polygait.learning.ppo import exploration_std, learning_rate, make_optimizer
+from polygait.learning.optimizer import make_optimizer
 from polygait.learning.shuffling import sample_order
 
 CONFIG = replace(probes.PROBE_CONFIG, rollout_steps=48, minibatch_size=16, epochs=2)
@@ -83,29 +83,8 @@ def test_a_first_step_stays_on_the_old_policy():
     assert statistics.std[0] == pytest.approx(0.4)
 
 
-def test_the_step_size_falls_to_its_last_share():
-    config = replace(CONFIG, learning_rate=2e-3, anneal_iterations=10)
-    assert [learning_rate(iteration, config) for iteration in (0, 5, 10, 11)] == pytest.approx(
-        [2e-3, 1e-3, 0, 0]
-    )
-    tenth = replace(config, anneal_to=0.1)
-    assert [learning_rate(iteration, tenth) for iteration in (0, 5, 10, 11)] == pytest.approx(
-        [2e-3, 1.1e-3, 2e-4, 2e-4]
-    )
-    assert learning_rate(7, replace(config, anneal_to=1.0)) == pytest.approx(2e-3)
-    late = replace(tenth, anneal_start=0.5)
-    assert [learning_rate(iteration, late) for iteration in (5, 6, 10, 11)] == pytest.approx(
-        [2e-3, 1.64e-3, 2e-4, 2e-4]
-    )
-    assert learning_rate(10, replace(tenth, anneal_start=1.0)) == pytest.approx(2e-3)
-
-
 def test_noise_goes_to_its_final_std():
     config = replace(TINY, anneal_iterations=4, final_std=0.2)
-    assert [exploration_std(iteration, config) for iteration in (0, 1, 4, 5)] == pytest.approx(
-        [0.4, 0.35, 0.2, 0.2]
-    )
-    assert exploration_std(3, replace(config, final_std=0.0)) == 0.4
     keys = learning.member_keys(jax.random.key(0), 0, 2)
     learner = learning.initial_learner(keys, (5, 2), config)
     updated, statistics = learning.ppo_update(learner, batch(2), keys, 1, config)
@@ -149,6 +128,7 @@ CHANGES = {
     "recompute_advantages": True,
     "hidden_init_scale": 1.4,
     "policy_init_scale": 0.01,
+    "desired_kl": 0.01,
     "adam_epsilon": 1e-2,
     "minibatch_size": 4,
     "anneal_iterations": 100,

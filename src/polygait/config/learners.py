@@ -21,6 +21,9 @@ class PPOConfig:
     """The share of anneal_iterations during which the step size stays whole."""
     anneal_to: float = 0.0
     """The share of the step size that is left in the end, after anneal_iterations."""
+    desired_kl: float = 0.0
+    """KL divergence from the policy that acted which the policy's steps aim at, by growing and shrinking in
+    between; 0 leaves them alone."""
     adam_epsilon: float = 1e-8
     """What Adam adds to its denominator."""
     minibatch_size: int = 256
@@ -104,7 +107,13 @@ class PPOConfig:
             "policy_init_scale",
         )
         rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
-        for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations", "final_std"):
+        for name in (
+            "value_coefficient",
+            "entropy_coefficient",
+            "anneal_iterations",
+            "final_std",
+            "desired_kl",
+        ):
             rules[name] = 0 <= getattr(self, name) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda", "anneal_start", "anneal_to"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"

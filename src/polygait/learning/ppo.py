@@ -28,6 +28,12 @@ from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
 from polygait.learning.networks import Critic, Policy
+from polygait.learning.optimizer import (
+    exploration_std,
+    learning_rate,
+    make_optimizer,
+    make_policy_optimizer,
+)
 from polygait.learning.shuffling import order_seeds, sample_order
 
 Tree = TypeVar("Tree")
@@ -130,41 +136,15 @@ def initial_learner(
     Made one after the other: batched over members, the last bits could depend on their number.
     """
     config.check()
-    optimizer = make_optimizer(config)
+    policy_optimizer, critic_optimizer = make_policy_optimizer(config), make_optimizer(config)
 
     def of_member(key: Key[Array, ""]) -> LearnerState:
         policy = Policy(named_key(key, "policy"), sizes, config)
         critic = Critic(named_key(key, "critic"), sizes[0], config)
         networks: tuple[Any, Any] = policy, critic
-        return LearnerState(*networks, *map(optimizer.init, networks))
+        return LearnerState(*networks, policy_optimizer.init(networks[0]), critic_optimizer.init(networks[1]))
 
     return jax.device_put(_stacked([of_member(key) for key in member_keys]))
-
-
-def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
-    """Adam's direction for gradients no longer than max_gradient_norm; each network has its own."""
-    return optax.chain(
-        optax.clip_by_global_norm(config.max_gradient_norm),
-        optax.scale_by_adam(eps=config.adam_epsilon),
-    )
-
-
-def learning_rate(iteration: int, config: PPOConfig) -> float:
-    """The size of a step: whole until anneal_start, then falling linearly to its share anneal_to."""
-    falling = max(0.0, _progress(iteration, config) - config.anneal_start)
-    fallen = falling / (1.0 - config.anneal_start) if falling else 0.0
-    return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
-
-
-def exploration_std(iteration: int, config: PPOConfig) -> float:
-    """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
-    final_std = config.final_std or config.action_std
-    return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
-
-
-def _progress(iteration: int, config: PPOConfig) -> float:
-    """The share of anneal_iterations that is over; 0 for ever where there are none."""
-    return min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0
 
 
 def ppo_update(
@@ -273,7 +253,7 @@ def _study(
 @_compiled
 def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, config: PPOConfig) -> PolicyUpdate:
     """All epochs of one member's policy."""
-    optimizer = make_optimizer(config)
+    optimizer = make_policy_optimizer(config)
     samples = PolicySamples(
         observation=lesson.observation,
         action=lesson.action,
@@ -287,7 +267,8 @@ def _improve_policy(learner: LearnerState, lesson: Lesson, course: Course, confi
         policy, state = carry
         minibatch = jax.tree.map(lambda array: array[ids], samples)
         gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
-        return _descend(optimizer, gradient, (policy, state), course.rate), measures
+        direction, state = optimizer.update(gradient, state, kl=measures.approximate_kl)
+        return (_stepped(policy, direction, course.rate), state), measures
 
     (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), course.order)
     mean_measures = jax.tree.map(jnp.mean, measures)
@@ -305,22 +286,16 @@ def _improve_critic(learner: LearnerState, lesson: Lesson, course: Course, confi
         critic, state = carry
         observation, target = lesson.observation[ids], lesson.value_target[ids]
         gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
-        return _descend(optimizer, gradient, (critic, state), course.rate), loss
+        direction, state = optimizer.update(gradient, state)
+        return (_stepped(critic, direction, course.rate), state), loss
 
     (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), course.order)
     return CriticUpdate(critic, state, losses.mean())
 
 
-def _descend(
-    optimizer: optax.GradientTransformation,
-    gradient: Any,
-    carry: tuple[Tree, optax.OptState],
-    rate: Float[Array, ""],
-) -> tuple[Tree, optax.OptState]:
-    """One step of a network against its gradient."""
-    network, state = carry
-    direction, state = optimizer.update(gradient, state)
-    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction)), state
+def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
+    """A network after one step against its direction."""
+    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction))
 
 
 def _share(batch: Batch, member: int) -> MemberBatch:
