@@ -28,8 +28,11 @@ def batch(num_members: int) -> learning.Batch:
     def normal(*shape: int) -> np.ndarray:
         return random.normal(size=shape).astype(np.float32)
 
-    ends = random.random((2, *rows)) < 0.1
-    return learning.Batch(normal(*rows, 5), normal(*rows, 5), normal(*rows, 2), normal(*rows), *ends)
+    terminated, truncated = random.random((2, *rows)) < 0.1
+    observation, following = normal(*rows, 5), normal(*rows, 5)
+    goes_on = ~(terminated | truncated)[:-1]
+    following[:-1][goes_on] = observation[1:][goes_on]
+    return learning.Batch(observation, following, normal(*rows, 2), normal(*rows), terminated, truncated)
 
 
 def leaves(tree) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ in whatever order the programs finish.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -70,11 +71,14 @@ class MemberBatch(NamedTuple):
     """One member's share of a Batch."""
 
     observation: Float[Array, "time env state"]
-    next_observation: Float[Array, "time env state"]
     action: Float[Array, "time env action"]
     reward: Float[Array, "time env"]
     terminated: Bool[Array, "time env"]
     truncated: Bool[Array, "time env"]
+    cut: Int[Array, " cut"]
+    """Steps, counted through time and environments, after which the rollout ends or goes on elsewhere."""
+    cut_observation: Float[Array, "cut state"]
+    """What was seen after them; after any other step that is the next observation, if anything."""
 
 
 class Lesson(NamedTuple):
@@ -186,7 +190,7 @@ def ppo_update(
 
 def _stages(order: Int32[np.ndarray, "step minibatch"], config: PPOConfig) -> list[np.ndarray]:
     """The gradient steps that share one look at the advantages: all of them, or those of an epoch."""
-    return np.array_split(order, config.epochs) if config.recompute_advantages else [order]
+    return np.array_split(order, min(config.epochs, len(order))) if config.recompute_advantages else [order]
 
 
 def _each_member(
@@ -228,13 +232,15 @@ def _study(
     learner: LearnerState, batch: MemberBatch, log_probability: Float[Array, " sample"], config: PPOConfig
 ) -> Lesson:
     """Advantages and value targets of one member's rollout, as its critic sees it now."""
-    critic = learner.critic
+    value = learner.critic(batch.observation)
+    following = jnp.roll(value, -1, axis=0).reshape(-1)
+    following = following.at[batch.cut].set(learner.critic(batch.cut_observation))
     experience = Experience(
         reward=batch.reward,
         terminated=batch.terminated,
         truncated=batch.truncated,
-        value=critic(batch.observation),
-        next_value=critic(batch.next_observation),
+        value=value,
+        next_value=following.reshape(value.shape),
     )
     advantage = generalised_advantage(experience, config)
     target = value_target(experience, advantage, config)
@@ -299,8 +305,21 @@ def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
 
 
 def _share(batch: Batch, member: int) -> MemberBatch:
-    """What belongs to one member."""
-    return MemberBatch(**{name: array[:, member] for name, array in batch._asdict().items()})
+    """What belongs to one member.
+
+    The critic is asked about most states once: V(s_{t+1}) is the next row's V(s_t), but after time limits and
+    at the end of the rollout. Their number is filled up to one of few, since each is another program.
+    """
+    own = Batch(*(array[:, member] for array in batch))
+    length, num_envs = own.reward.shape
+    cut = own.truncated.copy()
+    cut[-1] = True
+    steps = np.flatnonzero(cut)
+    room = num_envs * 2 ** math.ceil(math.log2(len(steps) / num_envs))
+    steps = np.pad(steps, (0, room - len(steps)), mode="edge")
+    fields: dict[str, Any] = own._asdict()
+    next_observation = fields.pop("next_observation").reshape(length * num_envs, -1)
+    return MemberBatch(**fields, cut=jnp.asarray(steps, jnp.int32), cut_observation=next_observation[steps])
 
 
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:
