@@ -137,7 +137,7 @@ class Rival:
 
     def __init__(self, package: str, env_id: str, settings: dict[str, Any], rollouts: int) -> None:
         self.rollouts = rollouts
-        command = [_python(), "-P", str(ROOT / "benchmarks" / "_rivals.py"), package, env_id]
+        command = [rivals_python(), "-P", str(ROOT / "benchmarks" / "_rivals.py"), package, env_id]
         self._process = subprocess.Popen(
             [*command, json.dumps(settings)],
             stdin=subprocess.PIPE,
@@ -190,7 +190,8 @@ class Rival:
         return json.loads(line)
 
 
-def _python() -> str:
+def rivals_python() -> str:
+    """The interpreter of the rivals' environment."""
     return str(RIVALS_HOME / "bin" / "python")
 
 
@@ -232,7 +233,7 @@ def install_rivals() -> None:
         flush=True,
     )
     make = [sys.executable, "-m", "venv", str(RIVALS_HOME)]
-    install = [_python(), "-m", "pip", "install", "-qq", *RIVALS_NEED]
+    install = [rivals_python(), "-m", "pip", "install", "-qq", *RIVALS_NEED]
     for command in (make, install):
         if subprocess.run(command, check=False).returncode:
             sys.exit("The rivals' environment could not be made; run again, or leave it out: --no-rivals.")
@@ -245,7 +246,7 @@ def begun(wanted: pg.TrainConfig) -> Iterator[training.Cohort]:
     with tempfile.TemporaryDirectory() as folder:
         run = begin(wanted, Path(folder) / wanted.method)
         with run.writing():
-            yield training.make_cohort(run, None, None)
+            yield training.make_cohort(run, None, wanted.threads)
 
 
 def frozen_models(cohort: training.Cohort, count: int) -> list[Tensors]:

@@ -187,6 +187,13 @@ def test_members_that_are_compared_must_be_two(method):
 CHANGES = {
     "ppo.learning_rate": ("1e-3", 1e-3),
     "ppo.anneal_iterations": ("7", 7),
+    "ppo.anneal_start": ("0.5", 0.5),
+    "ppo.anneal_to": ("0.1", 0.1),
+    "ppo.desired_kl": ("0.01", 0.01),
+    "ppo.final_std": ("0.2", 0.2),
+    "ppo.recompute_advantages": ("true", True),
+    "ppo.hidden_init_scale": ("1.414", 1.414),
+    "ppo.policy_init_scale": ("0.01", 0.01),
     "ppo.adam_epsilon": ("1e-5", 1e-5),
     "ppo.minibatch_size": ("1_024", 1024),
     "ppo.epochs": ("5", 5),

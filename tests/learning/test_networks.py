@@ -33,6 +33,19 @@ def test_weights_start_orthogonal_and_biases_at_zero():
     assert all(not np.any(bias) for bias in network.biases)
 
 
+def test_first_weights_have_the_gains_asked_for():
+    config = PPOConfig(
+        hidden_init_scale=1.5, policy_init_scale=0.01, policy_hidden=(8, 8), critic_hidden=(8,)
+    )
+    *hidden, last = map(np.asarray, Policy(KEY, (8, 3), config).network.weights)
+    for weight in hidden:
+        np.testing.assert_allclose(weight.T @ weight, 1.5**2 * np.eye(8), atol=1e-5)
+    np.testing.assert_allclose(last.T @ last, 0.01**2 * np.eye(3), atol=1e-8)
+    first, value = map(np.asarray, Critic(KEY, 8, config).network.weights)
+    np.testing.assert_allclose(first.T @ first, 1.5**2 * np.eye(8), atol=1e-5)
+    np.testing.assert_allclose(value.T @ value, np.eye(1), atol=1e-5)
+
+
 def test_log_probability_and_entropy_by_hand():
     policy = Policy(KEY, (3, 2), PPOConfig(action_std=0.5))
     observation = jnp.zeros((1, 3))

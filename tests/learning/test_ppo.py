@@ -1,8 +1,10 @@
 """The update of a cohort: exact, independent per member, and moved by every option."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.learning import probes
@@ -10,6 +12,9 @@ from tests.learning import probes
 from polygait import learning
 from polygait.config import PPOConfig
 from polygait.errors import UserError
+from polygait.learning.advantage import Experience, generalised_advantage
+from polygait.learning.losses import PolicySamples, policy_loss
+from polygait.learning.optimizer import make_optimizer
 from polygait.learning.shuffling import sample_order
 
 CONFIG = replace(probes.PROBE_CONFIG, rollout_steps=48, minibatch_size=16, epochs=2)
@@ -23,8 +28,11 @@ def batch(num_members: int) -> learning.Batch:
     def normal(*shape: int) -> np.ndarray:
         return random.normal(size=shape).astype(np.float32)
 
-    ends = random.random((2, *rows)) < 0.1
-    return learning.Batch(normal(*rows, 5), normal(*rows, 5), normal(*rows, 2), normal(*rows), *ends)
+    terminated, truncated = random.random((2, *rows)) < 0.1
+    observation, following = normal(*rows, 5), normal(*rows, 5)
+    goes_on = ~(terminated | truncated)[:-1]
+    following[:-1][goes_on] = observation[1:][goes_on]
+    return learning.Batch(observation, following, normal(*rows, 2), normal(*rows), terminated, truncated)
 
 
 def leaves(tree) -> list[np.ndarray]:
@@ -78,8 +86,52 @@ def test_a_first_step_stays_on_the_old_policy():
     assert statistics.std[0] == pytest.approx(0.4)
 
 
+def test_noise_goes_to_its_final_std():
+    config = replace(TINY, anneal_iterations=4, final_std=0.2)
+    keys = learning.member_keys(jax.random.key(0), 0, 2)
+    learner = learning.initial_networks(keys, (5, 2), config)
+    updated, statistics = learning.ppo_update(learner, batch(2), keys, 1, config)
+    np.testing.assert_allclose(updated.policy.std(), np.full((2, 2), 0.3), rtol=1e-6)
+    assert statistics.std == pytest.approx([0.4, 0.4])  # the noise that was learned from
+    with pytest.raises(UserError, match="final_std"):
+        replace(config, learn_std=True).check()
+
+
+def test_recomputed_advantages_are_those_of_the_newer_critic():
+    """Two epochs of one step each, the second one by hand."""
+    once = replace(CONFIG, minibatch_size=48, epochs=1)
+    keys, lived = learning.member_keys(jax.random.key(0), 0, 1), batch(1)
+    learner = learning.initial_networks(keys, (5, 2), once)
+    first = learning.ppo_update(learner, lived, keys, 0, once)[0]
+    acted, newer = probes.member(learner.policy), probes.member(first)
+    own: Any = jax.tree.map(lambda array: jnp.asarray(array[:, 0]), lived)
+    values = newer.critic(own.observation), newer.critic(own.next_observation)
+    advantage = generalised_advantage(Experience(own.reward, own.terminated, own.truncated, *values), once)
+    seen, done = own.observation.reshape(48, 5), own.action.reshape(48, 2)
+    samples = PolicySamples(seen, done, acted.log_probability(seen, done), advantage.reshape(48))
+    gradient = jax.grad(lambda policy: policy_loss(policy, samples, once)[0])(newer.policy)
+    direction, _ = make_optimizer(once).update(gradient, newer.policy_optimizer)
+    expected = jax.tree.map(lambda weight, step: weight - once.learning_rate * step, newer.policy, direction)
+    twice = replace(once, epochs=2, recompute_advantages=True)
+    second = learning.ppo_update(learner, lived, keys, 0, twice)[0]
+    for ours, by_hand in zip(leaves(second.policy), leaves(expected), strict=True):
+        np.testing.assert_allclose(ours[0], by_hand, atol=2e-5)
+    kept = learning.ppo_update(learner, lived, keys, 0, replace(twice, recompute_advantages=False))[0]
+    assert any(
+        not np.allclose(a, b, atol=1e-4)
+        for a, b in zip(leaves(second.policy), leaves(kept.policy), strict=True)
+    )
+
+
 CHANGES = {
     "learning_rate": 1e-3,
+    "anneal_start": 0.5,
+    "anneal_to": 0.5,
+    "final_std": 0.2,
+    "recompute_advantages": True,
+    "hidden_init_scale": 1.4,
+    "policy_init_scale": 0.01,
+    "desired_kl": 0.01,
     "adam_epsilon": 1e-2,
     "minibatch_size": 4,
     "anneal_iterations": 100,
@@ -102,6 +154,8 @@ CHANGES = {
     "rollout_steps": 8,
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
+NEEDS = {name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "final_std")}
+"""What must be on for an option to act."""
 
 
 class Mixed(probes.Probe):
@@ -130,11 +184,13 @@ def unchanged(quick_compilation):
 @pytest.mark.parametrize("name", [field.name for field in fields(PPOConfig)])
 def test_every_option_changes_the_result(name, unchanged):
     learn_std = name in WITH_LEARNED_STD
-    config = replace(TINY, learn_std=learn_std)
+    config = replace(TINY, learn_std=learn_std, **NEEDS.get(name, {}))
     changed = replace(config, **{name: CHANGES[name]})
     result = leaves(probes.train(Mixed(4), changed, 2).networks)
     shapes = [array.shape for array in result]
     before = unchanged[learn_std]
+    if name in NEEDS:
+        before = leaves(probes.train(Mixed(4), config, 2).networks)
     assert shapes != [array.shape for array in before] or any(
         not np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(before, result, strict=True)
     )

@@ -25,13 +25,22 @@ class PPOConfig:
     learning_rate: float = 3e-4
     """Step size of Adam, for policy and critic alike."""
     anneal_iterations: int | None = 0
-    """Iterations over which the step size falls linearly to zero; 0 keeps it, none means all of a run's."""
+    """Iterations over which the step size falls linearly; 0 keeps it, none means all of a run's."""
+    anneal_start: float = 0.0
+    """The share of anneal_iterations during which the step size stays whole."""
+    anneal_to: float = 0.0
+    """The share of the step size that is left in the end, after anneal_iterations."""
+    desired_kl: float = 0.0
+    """KL divergence from the policy that acted which the policy's steps aim at, by growing and shrinking in
+    between; 0 leaves them alone."""
     adam_epsilon: float = 1e-8
     """What Adam adds to its denominator."""
     minibatch_size: int = 256
     """Samples in one gradient step."""
     epochs: int = 10
     """How many times each sample of a rollout is used."""
+    recompute_advantages: bool = False
+    """Ask the critic for advantages and value targets anew before every epoch, not once for all of them."""
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     gae_lambda: float = 0.95
@@ -48,8 +57,15 @@ class PPOConfig:
     """Widths of the policy's hidden layers."""
     critic_hidden: tuple[int, ...] = (128, 128)
     """Widths of the critic's hidden layers."""
+    hidden_init_scale: float = 1.0
+    """Gain of the orthogonal first weights of both networks' hidden layers; many a PPO has √2."""
+    policy_init_scale: float = 1.0
+    """The same for the policy's last layer; with 0.01 every mean action begins near 0."""
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
+    final_std: float = 0.0
+    """Where a standard deviation that is not learned ends: it goes there linearly in anneal_iterations, and
+    0 keeps it at action_std."""
     learn_std: bool = False
     """Learn one standard deviation per action dimension, the same in every state."""
     std_bounds: tuple[float, float] = (0.05, 1.0)
@@ -79,6 +95,11 @@ class PPOConfig:
             found.append(
                 f"ppo.action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}."
             )
+        if self.final_std and self.learn_std:
+            found.append(
+                "ppo.final_std is for a standard deviation that is not learned; leave it at 0 with "
+                f"learn_std, got {self.final_std}."
+            )
         if self.epochs * self.rollout_steps < self.minibatch_size:
             found.append(
                 f"ppo.minibatch_size must not exceed epochs × rollout_steps, {self.epochs} × "
@@ -89,11 +110,23 @@ class PPOConfig:
     def _range_problems(self) -> list[str]:
         """The fields whose value alone is impossible."""
         positive = ("learning_rate", "adam_epsilon", "minibatch_size", "epochs", "clip_ratio")
-        positive += ("max_gradient_norm", "action_std", "rollout_steps")
+        positive += (
+            "max_gradient_norm",
+            "action_std",
+            "rollout_steps",
+            "hidden_init_scale",
+            "policy_init_scale",
+        )
         rules = {name: (0 < getattr(self, name) < math.inf, "be finite and above 0") for name in positive}
-        for name in ("value_coefficient", "entropy_coefficient", "anneal_iterations"):
+        for name in (
+            "value_coefficient",
+            "entropy_coefficient",
+            "anneal_iterations",
+            "final_std",
+            "desired_kl",
+        ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
-        for name in ("discount", "gae_lambda"):
+        for name in ("discount", "gae_lambda", "anneal_start", "anneal_to"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
             rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"

@@ -20,20 +20,27 @@ Activation = Literal["tanh", "relu"]
 class Mlp(eqx.Module):
     """A multilayer perceptron: x ← activation(x·W + b) through the hidden layers, then x·W + b.
 
-    Weights start orthogonal with gain 1 and biases at zero, as the paper's authors do.
+    Weights start orthogonal and biases at zero; gain 1 is what the paper's authors have.
     """
 
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, " _"], ...]
     activation: Activation = eqx.field(static=True)
 
-    def __init__(self, key: Key[Array, ""], widths: tuple[int, ...], activation: Activation = "tanh") -> None:
-        """Layers between `widths`: inputs first, outputs last."""
-        orthogonal = jax.nn.initializers.orthogonal()
+    def __init__(
+        self,
+        key: Key[Array, ""],
+        widths: tuple[int, ...],
+        activation: Activation = "tanh",
+        gains: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        """Layers between `widths`, inputs first, outputs last; `gains` of hidden layers and of the last."""
         shapes = list(itertools.pairwise(widths))
+        hidden_gain, last_gain = gains
+        scales = [*[hidden_gain] * (len(shapes) - 1), last_gain]
         self.weights = tuple(
-            orthogonal(named_key(key, "layer", index), shape, jnp.float32)
-            for index, shape in enumerate(shapes)
+            jax.nn.initializers.orthogonal(scale)(named_key(key, "layer", index), shape, jnp.float32)
+            for index, (shape, scale) in enumerate(zip(shapes, scales, strict=True))
         )
         self.biases = tuple(jnp.zeros(shape[1], jnp.float32) for shape in shapes)
         self.activation = activation
@@ -63,7 +70,8 @@ class Policy(eqx.Module):
     def __init__(self, key: Key[Array, ""], sizes: tuple[int, int], config: PPOConfig) -> None:
         """A fresh policy for `sizes` = (observation size, action size)."""
         observation_size, action_size = sizes
-        self.network = Mlp(key, (observation_size, *config.policy_hidden, action_size))
+        widths = (observation_size, *config.policy_hidden, action_size)
+        self.network = Mlp(key, widths, gains=(config.hidden_init_scale, config.policy_init_scale))
         self.learn_std = config.learn_std
         self.std_bounds = config.std_bounds
         start = config.action_std
@@ -82,6 +90,10 @@ class Policy(eqx.Module):
             return jax.lax.stop_gradient(jnp.asarray(self.std_parameter))
         low, high = self.std_bounds
         return low + (high - low) * jax.nn.sigmoid(self.std_parameter)
+
+    def exploring(self, std: float) -> Policy:
+        """The same policy with another standard deviation, where it is not learned."""
+        return eqx.tree_at(lambda policy: policy.std_parameter, self, jnp.full_like(self.std_parameter, std))
 
     def log_probability(
         self, observation: Float[Array, "*batch state"], action: Float[Array, "*batch action"]
@@ -106,7 +118,8 @@ class Critic(eqx.Module):
 
     def __init__(self, key: Key[Array, ""], observation_size: int, config: PPOConfig) -> None:
         """A fresh critic."""
-        self.network = Mlp(key, (observation_size, *config.critic_hidden, 1))
+        widths = (observation_size, *config.critic_hidden, 1)
+        self.network = Mlp(key, widths, gains=(config.hidden_init_scale, 1.0))
 
     def __call__(self, observation: Float[Array, "*batch state"]) -> Float[Array, "*batch"]:
         """The value of every observation."""

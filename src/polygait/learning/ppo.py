@@ -2,12 +2,16 @@
 
 Policy and critic share no parameter and clip their gradients apart, so once the advantages are known
 their updates are independent, as are the members'. Each (member, network) is one compiled program
-over all epochs and minibatches; a thread pool runs them side by side. A member's result has the same
-bits whoever trains beside it and in whatever order the programs finish.
+over all epochs and minibatches, or over one epoch where advantages are recomputed before each; a
+thread pool runs them side by side. A member's result has the same bits whoever trains beside it and
+in whatever order the programs finish.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Int32, Key
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
@@ -25,6 +29,12 @@ from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
 from polygait.learning.networks import Critic, Policy
+from polygait.learning.optimizer import (
+    exploration_std,
+    learning_rate,
+    make_optimizer,
+    make_policy_optimizer,
+)
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.learning.stacking import member_of, stacked
 
@@ -62,11 +72,14 @@ class MemberBatch(NamedTuple):
     """One member's share of a Batch."""
 
     observation: Float[Array, "time env state"]
-    next_observation: Float[Array, "time env state"]
     action: Float[Array, "time env action"]
     reward: Float[Array, "time env"]
     terminated: Bool[Array, "time env"]
     truncated: Bool[Array, "time env"]
+    cut: Int[Array, " cut"]
+    """Steps, counted through time and environments, after which the rollout ends or goes on elsewhere."""
+    cut_observation: Float[Array, "cut state"]
+    """What was seen after them; after any other step that is the next observation, if anything."""
 
 
 class AdvantageBatch(NamedTuple):
@@ -74,6 +87,8 @@ class AdvantageBatch(NamedTuple):
 
     observation: Float[Array, "sample state"]
     action: Float[Array, "sample action"]
+    log_probability: Float[Array, " sample"]
+    """Of the policy that acted."""
     advantage: Float[Array, " sample"]
     value_target: Float[Array, " sample"]
     explained_variance: Float[Array, ""]
@@ -104,6 +119,20 @@ class CriticUpdate(NamedTuple):
     loss: Float[Array, ""]
 
 
+class Update(NamedTuple):
+    """What one member learned, and from what."""
+
+    batch: AdvantageBatch
+    policy: PolicyUpdate
+    critic: CriticUpdate
+
+    @property
+    def learner(self) -> PPONetworks:
+        """The member after the update."""
+        policy, critic = self.policy, self.critic
+        return PPONetworks(policy.policy, critic.critic, policy.optimizer, critic.optimizer)
+
+
 def initial_networks(
     member_keys: Key[Array, " member"], sizes: tuple[int, int], config: PPOConfig
 ) -> PPONetworks:
@@ -112,30 +141,15 @@ def initial_networks(
     Made one after the other: batched over members, the last bits could depend on their number.
     """
     config.check()
-    optimizer = make_optimizer(config)
+    policy_optimizer, critic_optimizer = make_policy_optimizer(config), make_optimizer(config)
 
     def of_member(key: Key[Array, ""]) -> PPONetworks:
         policy = Policy(named_key(key, "policy"), sizes, config)
         critic = Critic(named_key(key, "critic"), sizes[0], config)
         networks: tuple[Any, Any] = policy, critic
-        return PPONetworks(*networks, *map(optimizer.init, networks))
+        return PPONetworks(*networks, policy_optimizer.init(networks[0]), critic_optimizer.init(networks[1]))
 
     return jax.device_put(stacked([of_member(key) for key in member_keys]))
-
-
-def make_optimizer(config: PPOConfig) -> optax.GradientTransformation:
-    """Adam's direction for gradients no longer than max_gradient_norm; each network has its own."""
-    return optax.chain(
-        optax.clip_by_global_norm(config.max_gradient_norm),
-        optax.scale_by_adam(eps=config.adam_epsilon),
-    )
-
-
-def learning_rate(iteration: int, config: PPOConfig) -> float:
-    """The size of a step, which falls linearly to zero over anneal_iterations when these are given."""
-    if not config.anneal_iterations:
-        return config.learning_rate
-    return config.learning_rate * max(0.0, 1.0 - iteration / config.anneal_iterations)
 
 
 def ppo_update(
@@ -149,58 +163,85 @@ def ppo_update(
     arrays = jax.tree.map(np.asarray, learner)
     members = [member_of(arrays, m) for m in range(num_members)]
     shares = [_share(batch, m) for m in range(num_members)]
-    seeds = order_seeds(member_keys, "sample order", iteration)
-    num_samples = length * envs_per_member
-    rate = jnp.float32(learning_rate(iteration, config))
-    sizes = (num_samples, config.epochs, config.minibatch_size)
-    schedules = [UpdateSchedule(jnp.asarray(sample_order(seed, *sizes)), rate) for seed in seeds]
     members, shares = jax.device_put((members, shares))
+    seeds = order_seeds(member_keys, "sample order", iteration)
+    sizes = (length * envs_per_member, config.epochs, config.minibatch_size)
+    stages = [_stages(sample_order(seed, *sizes), config) for seed in seeds]
+    rate = jnp.float32(learning_rate(iteration, config))
+    statistics: list[PPOStatistics] = []
     with ThreadPoolExecutor() as pool:
-        batches = list(
-            pool.map(
-                lambda member, share: jax.block_until_ready(_advantages(member.critic, share, config)),
-                members,
-                shares,
-            )
+        each = partial(_each_member, pool, config)
+        acted = list(each(_log_probability, members, shares))
+        for orders in zip(*stages, strict=True):
+            schedules = [UpdateSchedule(jnp.asarray(order), rate) for order in orders]
+            batches = list(each(_advantages, members, shares, acted))
+            # The critic's program is the longer one: started first, it leaves no core idle at the end.
+            critics = each(_improve_critic, members, batches, schedules)
+            policies = each(_improve_policy, members, batches, schedules)
+            updates = [Update(*one) for one in zip(batches, policies, critics, strict=True)]
+            members = [update.learner for update in updates]
+            statistics.append(_statistics(updates))
+    improved = stacked(members)
+    if config.final_std:
+        improved = dataclasses.replace(
+            improved, policy=improved.policy.exploring(exploration_std(iteration + 1, config))
         )
-        # The critic's program is the longer one: started first, it leaves no core idle at the end.
-        critics = pool.map(
-            lambda *arguments: jax.block_until_ready(_improve_critic(*arguments, config)),
-            members,
-            batches,
-            schedules,
-        )
-        policies = pool.map(
-            lambda *arguments: jax.block_until_ready(_improve_policy(*arguments, config)),
-            members,
-            batches,
-            schedules,
-        )
-        policy_updates, critic_updates = stacked(list(policies)), stacked(list(critics))
-    improved = PPONetworks(
-        policy_updates.policy, critic_updates.critic, policy_updates.optimizer, critic_updates.optimizer
+    return jax.device_put(improved), _over_stages(statistics)
+
+
+def _stages(order: Int32[np.ndarray, "step minibatch"], config: PPOConfig) -> list[np.ndarray]:
+    """The gradient steps that share one look at the advantages: all of them, or those of an epoch."""
+    return np.array_split(order, min(config.epochs, len(order))) if config.recompute_advantages else [order]
+
+
+def _each_member(
+    pool: ThreadPoolExecutor, config: PPOConfig, program: Callable[..., Any], *arguments: Iterable[Any]
+) -> Iterator[Any]:
+    """One program for every member, side by side; results come in the order of members."""
+    return pool.map(lambda *one: jax.block_until_ready(program(*one, config)), *arguments)
+
+
+def _statistics(updates: Sequence[Update]) -> PPOStatistics:
+    """How every member's update went."""
+    policies = [update.policy for update in updates]
+    return PPOStatistics(
+        policy_loss=np.stack([policy.measures.loss for policy in policies]),
+        value_loss=np.stack([update.critic.loss for update in updates]),
+        approximate_kl=np.stack([policy.measures.approximate_kl for policy in policies]),
+        clip_fraction=np.stack([policy.measures.clip_fraction for policy in policies]),
+        explained_variance=np.stack([update.batch.explained_variance for update in updates]),
+        entropy=np.stack([policy.entropy for policy in policies]),
+        std=np.stack([policy.std for policy in policies]),
     )
-    statistics = PPOStatistics(
-        policy_loss=policy_updates.measures.loss,
-        value_loss=critic_updates.loss,
-        approximate_kl=policy_updates.measures.approximate_kl,
-        clip_fraction=policy_updates.measures.clip_fraction,
-        explained_variance=np.stack([one.explained_variance for one in batches]),
-        entropy=policy_updates.entropy,
-        std=policy_updates.std,
-    )
-    return jax.device_put(improved), statistics
+
+
+def _over_stages(stages: Sequence[PPOStatistics]) -> PPOStatistics:
+    """Means over stages; but the critic as it was before the first, the noise as it is after the last."""
+    means = PPOStatistics(*(np.mean(values, axis=0) for values in zip(*stages, strict=True)))
+    first, last = stages[0], stages[-1]
+    return means._replace(explained_variance=first.explained_variance, entropy=last.entropy, std=last.std)
 
 
 @_compiled
-def _advantages(critic: Critic, batch: MemberBatch, config: PPOConfig) -> AdvantageBatch:
-    """Advantages and value targets of one member's rollout, as the critic sees it before the update."""
+def _log_probability(learner: PPONetworks, batch: MemberBatch, config: PPOConfig) -> Float[Array, " sample"]:
+    """What the policy that acted gives to one member's actions: log π(a|s)."""
+    return learner.policy.log_probability(_flat(batch.observation), _flat(batch.action))
+
+
+@_compiled
+def _advantages(
+    learner: PPONetworks, batch: MemberBatch, log_probability: Float[Array, " sample"], config: PPOConfig
+) -> AdvantageBatch:
+    """Advantages and value targets of one member's rollout, as its critic sees it now."""
+    value = learner.critic(batch.observation)
+    following = jnp.roll(value, -1, axis=0).reshape(-1)
+    following = following.at[batch.cut].set(learner.critic(batch.cut_observation))
     experience = Experience(
         reward=batch.reward,
         terminated=batch.terminated,
         truncated=batch.truncated,
-        value=critic(batch.observation),
-        next_value=critic(batch.next_observation),
+        value=value,
+        next_value=following.reshape(value.shape),
     )
     advantage = generalised_advantage(experience, config)
     target = value_target(experience, advantage, config)
@@ -209,6 +250,7 @@ def _advantages(critic: Critic, batch: MemberBatch, config: PPOConfig) -> Advant
     return AdvantageBatch(
         observation=_flat(batch.observation),
         action=_flat(batch.action),
+        log_probability=log_probability,
         advantage=advantage.reshape(-1),
         value_target=target.reshape(-1),
         explained_variance=jnp.where(variance > 0, 1 - unexplained / variance, 0.0),
@@ -220,11 +262,11 @@ def _improve_policy(
     learner: PPONetworks, batch: AdvantageBatch, schedule: UpdateSchedule, config: PPOConfig
 ) -> PolicyUpdate:
     """All epochs of one member's policy."""
-    optimizer = make_optimizer(config)
+    optimizer = make_policy_optimizer(config)
     samples = PolicySamples(
         observation=batch.observation,
         action=batch.action,
-        log_probability=learner.policy.log_probability(batch.observation, batch.action),
+        log_probability=batch.log_probability,
         advantage=batch.advantage,
     )
 
@@ -234,7 +276,8 @@ def _improve_policy(
         policy, state = carry
         minibatch = jax.tree.map(lambda array: array[ids], samples)
         gradient, measures = jax.grad(policy_loss, has_aux=True)(policy, minibatch, config)
-        return _descend(optimizer, gradient, (policy, state), schedule.rate), measures
+        direction, state = optimizer.update(gradient, state, kl=measures.approximate_kl)
+        return (_stepped(policy, direction, schedule.rate), state), measures
 
     (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), schedule.order)
     mean_measures = jax.tree.map(jnp.mean, measures)
@@ -254,27 +297,34 @@ def _improve_critic(
         critic, state = carry
         observation, target = batch.observation[ids], batch.value_target[ids]
         gradient, loss = jax.grad(value_loss, has_aux=True)(critic, observation, target, config)
-        return _descend(optimizer, gradient, (critic, state), schedule.rate), loss
+        direction, state = optimizer.update(gradient, state)
+        return (_stepped(critic, direction, schedule.rate), state), loss
 
     (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), schedule.order)
     return CriticUpdate(critic, state, losses.mean())
 
 
-def _descend(
-    optimizer: optax.GradientTransformation,
-    gradient: Any,
-    carry: tuple[Tree, optax.OptState],
-    rate: Float[Array, ""],
-) -> tuple[Tree, optax.OptState]:
-    """One step of a network against its gradient."""
-    network, state = carry
-    direction, state = optimizer.update(gradient, state)
-    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction)), state
+def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
+    """A network after one step against its direction."""
+    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction))
 
 
 def _share(batch: Batch, member: int) -> MemberBatch:
-    """What belongs to one member."""
-    return MemberBatch(**{name: array[:, member] for name, array in batch._asdict().items()})
+    """What belongs to one member.
+
+    The critic is asked about most states once: V(s_{t+1}) is the next row's V(s_t), but after time limits and
+    at the end of the rollout. Their number is filled up to one of few, since each is another program.
+    """
+    own = Batch(*(array[:, member] for array in batch))
+    length, num_envs = own.reward.shape
+    cut = own.truncated.copy()
+    cut[-1] = True
+    steps = np.flatnonzero(cut)
+    room = num_envs * 2 ** math.ceil(math.log2(len(steps) / num_envs))
+    steps = np.pad(steps, (0, room - len(steps)), mode="edge")
+    fields: dict[str, Any] = own._asdict()
+    next_observation = fields.pop("next_observation").reshape(length * num_envs, -1)
+    return MemberBatch(**fields, cut=jnp.asarray(steps, jnp.int32), cut_observation=next_observation[steps])
 
 
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:

@@ -1,0 +1,73 @@
+"""How far an update goes: the optimiser, and what changes in it from iteration to iteration."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from polygait.config import PPOConfig
+
+KL_FACTOR = 1.5
+"""By what an adaptive step size changes at once, as in rsl_rl."""
+KL_RANGE = (1 / 30, 30.0)
+"""How far it may leave the one that was asked for."""
+
+
+class KlScale(NamedTuple):
+    """The factor of an adaptive step size."""
+
+    factor: Float[Array, "*member"]
+
+
+def make_optimizer(config: PPOConfig) -> optax.GradientTransformationExtraArgs:
+    """Adam's direction for gradients no longer than max_gradient_norm; each network has its own."""
+    return optax.with_extra_args_support(
+        optax.chain(
+            optax.clip_by_global_norm(config.max_gradient_norm),
+            optax.scale_by_adam(eps=config.adam_epsilon),
+        )
+    )
+
+
+def make_policy_optimizer(config: PPOConfig) -> optax.GradientTransformationExtraArgs:
+    """The same for a policy, whose steps also answer to its divergence where desired_kl is given."""
+    optimizer = make_optimizer(config)
+    return optax.chain(optimizer, scale_by_kl(config.desired_kl)) if config.desired_kl else optimizer
+
+
+def scale_by_kl(desired_kl: float) -> optax.GradientTransformationExtraArgs:
+    """Shorter steps while `kl` is above twice the desired one, longer ones below half of it (rsl_rl)."""
+
+    def init(params: Any) -> KlScale:
+        return KlScale(jnp.float32(1.0))
+
+    def update(
+        updates: Any, state: KlScale, params: Any = None, *, kl: Float[Array, ""], **others: Any
+    ) -> tuple[Any, KlScale]:
+        change = jnp.where(kl > 2 * desired_kl, 1 / KL_FACTOR, jnp.where(kl < desired_kl / 2, KL_FACTOR, 1.0))
+        factor = jnp.clip(state.factor * change, *KL_RANGE)
+        return jax.tree.map(lambda one: factor * one, updates), KlScale(factor)
+
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
+
+
+def learning_rate(iteration: int, config: PPOConfig) -> float:
+    """The size of a step: whole until anneal_start, then falling linearly to its share anneal_to."""
+    falling = max(0.0, _progress(iteration, config) - config.anneal_start)
+    fallen = falling / (1.0 - config.anneal_start) if falling else 0.0
+    return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
+
+
+def exploration_std(iteration: int, config: PPOConfig) -> float:
+    """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
+    final_std = config.final_std or config.action_std
+    return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
+
+
+def _progress(iteration: int, config: PPOConfig) -> float:
+    """The share of anneal_iterations that is over; 0 for ever where there are none."""
+    return min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0
