@@ -14,8 +14,22 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "polygait"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TOP = ("benchmarks/", "docs/", "examples/", "scripts/", "src/", "studies/", "tests/", "typings/")
-FILE_ENDINGS = ("csv", "html", "json", "jsonl", "md", "parquet", "png", "svg", "toml", "txt", "mp4", "py")
-FOREIGN = {"gymnasium.make_vec", *(f"Batch.{name}" for name in dir(Batch))}
+FILE_ENDINGS = (
+    "csv",
+    "html",
+    "json",
+    "jsonl",
+    "md",
+    "parquet",
+    "png",
+    "svg",
+    "toml",
+    "txt",
+    "TXT",
+    "mp4",
+    "py",
+)
+FOREIGN = {"gymnasium.make_vec", "make_vec_env", *(f"Batch.{name}" for name in dir(Batch))}
 """Names of others that documents speak of like ours."""
 
 
@@ -81,7 +95,7 @@ def missing_names(text: str) -> list[str]:
 
 
 def missing_public_names(text: str) -> list[str]:
-    return [name for name in re.findall(r"\bpg\.(?!md\b)(\w+)", text) if name not in dir(pg)]
+    return [name for name in re.findall(r"\bpg\.(?!(?:md|py)\b)(\w+)", text) if name not in dir(pg)]
 
 
 def missing_benchmarks(text: str) -> list[str]:
@@ -106,12 +120,13 @@ def test_whatever_a_document_cites_exists(page):
 
 def test_what_does_not_exist_is_found():
     """The test above can fail."""
-    text = (
-        "`diversity/regulation.py`, `fit`; `diversity/regulation.py`, `_fit`; `tests/nothing`; `no_such.py`"
-    )
-    assert missing_names(text) == ["diversity/regulation.py: _fit"]
+    file = "diversity/methods/dir.py"
+    text = f"`{file}`, `update`; `{file}`, `_fit`; `tests/nothing`; `no_such.py`"
+    assert missing_names(text) == ["diversity/methods/dir.py: _fit"]
     assert missing_files(text) == ["tests/nothing", "no_such.py"]
-    assert missing_names("`no_such_thing()`, `adapt(population)`, `Regulation.bonus`, `Regulation.none`") == [
+    assert missing_names(
+        "`no_such_thing()`, `adapt(population)`, `Regulation.intrinsic_reward`, `Regulation.none`"
+    ) == [
         "no_such_thing",
         "Regulation.none",
     ]

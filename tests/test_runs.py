@@ -479,7 +479,7 @@ def test_mistakes_leave_no_folder_behind(tmp_path):
     for wishes, word in (
         ({"task": "hoper"}, "'hopper'"),
         ({"remove": ("wing.*",)}, "wing"),
-        ({"envs": 7}, "7 environments cannot share the 64 steps"),
+        ({"envs": 7}, "envs 7 cannot share the 64 steps"),
         ({"task": "gym:Pendulm-v1"}, "Pendulum"),
     ):
         with pytest.raises(UserError, match=word):

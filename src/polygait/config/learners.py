@@ -219,7 +219,7 @@ class SACConfig:
         for name in ("policy_hidden", "critic_hidden"):
             rules[name] = possible_widths(getattr(self, name)), WIDTHS
         found = [
-            f"{self.name}.{name} must {rule}, got {getattr(self, name)}."
+            f"`{self.name}.{name}` must {rule}, got {getattr(self, name)}."
             for name, (kept, rule) in rules.items()
             if not kept
         ]
