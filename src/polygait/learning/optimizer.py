@@ -45,9 +45,8 @@ def scale_by_kl(desired_kl: float) -> optax.GradientTransformationExtraArgs:
     def init(params: Any) -> KlScale:
         return KlScale(jnp.float32(1.0))
 
-    def update(
-        updates: Any, state: KlScale, params: Any = None, *, kl: Float[Array, ""], **others: Any
-    ) -> tuple[Any, KlScale]:
+    def update(updates: Any, state: Any, params: Any = None, **measured: Any) -> tuple[Any, KlScale]:
+        kl = measured["kl"]
         change = jnp.where(kl > 2 * desired_kl, 1 / KL_FACTOR, jnp.where(kl < desired_kl / 2, KL_FACTOR, 1.0))
         factor = jnp.clip(state.factor * change, *KL_RANGE)
         return jax.tree.map(lambda one: factor * one, updates), KlScale(factor)
