@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
 import pkgutil
+import sys
 from typing import Any, Generic, TypeVar
 
 from polygait.errors import UserError, unknown_name
 
 Kind = TypeVar("Kind")
+
+
+def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
+    """What installed packages offer under a group, by name; looked for once, as long as sys.path stays."""
+    return _found(group, tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=32)
+def _found(group: str, search_path: tuple[str, ...]) -> dict[str, importlib.metadata.EntryPoint]:
+    del search_path  # only what was found depends on it
+    return {point.name: point for point in importlib.metadata.entry_points(group=group)}
+
+
+@functools.cache
+def _files(package: str) -> tuple[str, ...]:
+    """The names of a package's files, as things are called."""
+    spec = importlib.util.find_spec(package)
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    return tuple(module.name.replace("_", "-") for module in pkgutil.iter_modules(folders))
 
 
 class Registry(Generic[Kind]):
@@ -31,14 +52,15 @@ class Registry(Generic[Kind]):
 
     def names(self) -> list[str]:
         """Every name that can be asked for, without importing what is behind it."""
-        return [*self._own(), *self._foreign()]
+        own = _files(self._package)
+        return [*own, *(name for name in entry_points(self._group) if name not in own)]
 
     def find(self, name: str) -> type[Kind]:
         """The class of that name, imported."""
-        if name in self._own():
+        if name in _files(self._package):
             module = importlib.import_module(f"{self._package}.{name.replace('-', '_')}")
             return next(found for found in vars(module).values() if self._is_called(found, name))
-        point = self._foreign().get(name)
+        point = entry_points(self._group).get(name)
         if point is None:
             raise unknown_name(self._word, name, self.names())
         try:
@@ -58,15 +80,6 @@ class Registry(Generic[Kind]):
     def all(self) -> list[type[Kind]]:
         """Every class, in the order of their names."""
         return [self.find(name) for name in self.names()]
-
-    def _own(self) -> list[str]:
-        spec = importlib.util.find_spec(self._package)
-        folders = list(spec.submodule_search_locations or []) if spec else []
-        return [module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)]
-
-    def _foreign(self) -> dict[str, importlib.metadata.EntryPoint]:
-        points = importlib.metadata.entry_points(group=self._group)
-        return {point.name: point for point in points if point.name not in self._own()}
 
     def _is_called(self, found: Any, name: str) -> bool:
         return isinstance(found, type) and issubclass(found, self._base) and vars(found).get("name") == name

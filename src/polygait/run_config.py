@@ -93,6 +93,8 @@ class RunConfig:
                 ),
             }
             return from_plain_record(cls, {**data, **records})
+        except UserError:
+            raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UserError(f"The run's configuration cannot be read: {error}.") from error
 

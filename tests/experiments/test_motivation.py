@@ -15,6 +15,7 @@ from polygait.experiments import motivation_chart
 from polygait.experiments.motivation import MotivationConfig, Result, resume_motivation, run_motivation
 from polygait.experiments.reading import SETTINGS, state_filters
 from polygait.experiments.revealing import Inference
+from polygait.population.migrations import MIGRATIONS
 from polygait.population.store import RunFolder
 from polygait.tasks.registry import make_task
 
@@ -75,6 +76,21 @@ def test_a_killed_experiment_goes_on_to_the_same_bits(finished, tmp_path, monkey
     assert repr(resumed.to_json()) == repr(result.to_json())
     assert digests(tmp_path / "run") == digests(home)
     assert RunFolder.open(tmp_path / "run").metrics() == RunFolder.open(home).metrics()
+
+
+def test_an_experiment_of_0_1_is_told_or_left_to_it(finished, tmp_path):
+    """Its result was kept where ours is; what was under way cannot go on to the same bits."""
+    home, result = finished
+    manifest = RunFolder.open(home).manifest
+    parts = ("task", "layout", "filter", "versions", "seeds")
+    old = {"config": {"experiment": "motivation", "steps": 200}, **{name: manifest[name] for name in parts}}
+    migrated = MIGRATIONS[1](old)
+    assert migrated["experiment"] == {"name": "motivation", "steps": 200} and migrated["config"] == {}
+    RunFolder.create(tmp_path / "begun", migrated)
+    with pytest.raises(UserError, match=r"was begun by polygait 0\.1"):
+        resume_motivation(tmp_path / "begun")
+    RunFolder.create(tmp_path / "done", {**migrated, "result": manifest["result"]})
+    assert repr(resume_motivation(tmp_path / "done").to_json()) == repr(result.to_json())
 
 
 CHANGES: dict[str, Any] = {

@@ -103,6 +103,11 @@ def resume_motivation(
 def _to_its_end(run: RunFolder, threads: int | None, report: Report | None) -> Result:
     if "result" in run.manifest:
         return Result.from_json(run.manifest["result"])
+    if not run.manifest["config"]:
+        raise UserError(
+            f"{run.path} was begun by polygait 0.1, whose agent drew other random numbers.",
+            "Finish it with that version, or run it again in another folder.",
+        )
     population = load(run.path) if run.complete else go_on(run, threads, report)
     result = _question(RunFolder.open(run.path), population, threads)
     with run.writing():

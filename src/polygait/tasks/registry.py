@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from polygait.errors import UserError, unknown_name
+from polygait.registry import entry_points
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.robot import Robot
 from polygait.tasks.task import Task, Variations, check_limit, check_whole
@@ -30,7 +31,7 @@ GYM_PREFIX = "gym:"
 def task_names() -> list[str]:
     """Every task that can be made here by name, apart from `gym:…`."""
     own = [*ROBOTS, *(BULLET if importlib.util.find_spec("pybullet") else ())]
-    return [*own, *(point.name for point in _entry_points() if point.name not in own)]
+    return [*own, *(name for name in entry_points(ENTRY_POINTS) if name not in own)]
 
 
 def make_task(
@@ -80,14 +81,9 @@ def _find(name: str) -> Callable[..., Any]:
     if name in own:
         module, _, attribute = own[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
-    for point in _entry_points():
-        if point.name == name:
-            return point.load()
+    if point := entry_points(ENTRY_POINTS).get(name):
+        return point.load()
     raise unknown_name("task", name, [*task_names(), "gym:HalfCheetah-v5"])
-
-
-def _entry_points() -> importlib.metadata.EntryPoints:
-    return importlib.metadata.entry_points(group=ENTRY_POINTS)
 
 
 def _robot(kind: type[Robot], options: dict[str, Any]) -> Robot:
