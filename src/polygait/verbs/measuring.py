@@ -22,6 +22,7 @@ def adapt(
     episodes: int | None = None,
     trials: int | None = None,
     max_falls: int | None = None,
+    set: tuple[str, ...] = (),
     held_out: int = 20,
     seed: int = 0,
     on: str | None = None,
@@ -39,6 +40,7 @@ def adapt(
         episodes: Episodes per member, for exhaustive; 20 if left out.
         trials: Episodes of all members together, for racing; four per member if left out.
         max_falls: A member that has fallen so often is tried no more, for racing.
+        set: Options of a selector from another package, such as prior=0.5.
         held_out: Fresh episodes on which the chosen member is scored.
         seed: All starts follow from it.
         on: Another task with the same state and actions, such as another simulator.
@@ -57,6 +59,7 @@ def adapt(
         "episodes": episodes,
         "trials": trials,
         "max_falls": max_falls,
+        "settings": set,
         "held_out": held_out,
         "seed": seed,
         "on": on,
