@@ -254,7 +254,7 @@ def test_a_population_of_one_simulator_is_adapted_in_another(tmp_path):
 
 
 def test_other_actions_are_refused(population, monkeypatch):
-    from polygait.tasks.hopper import Hopper
+    from polygait.tasks.robots.hopper import Hopper
 
     class Backwards(Hopper):
         def spec(self) -> Any:

@@ -160,7 +160,7 @@ def test_without_feet_or_company_the_rest_is_still_told(tmp_path, monkeypatch):
     footless = two_walkers()
     footless.path = tmp_path
     del footless.members[1]
-    monkeypatch.setattr("polygait.tasks.walker.Walker.feet", {})
+    monkeypatch.setattr("polygait.tasks.robots.walker.Walker.feet", {})
     for ask in (pg.contact_pattern, pg.contact_shares):
         with pytest.raises(UserError, match="names no feet"):
             ask(footless)
@@ -173,7 +173,7 @@ def test_without_feet_or_company_the_rest_is_still_told(tmp_path, monkeypatch):
 def test_the_command_line_tells_and_keeps_everything(tmp_path, monkeypatch, capsys):
     run = tmp_path / "walker"
     shutil.copytree(WALKER, run)
-    monkeypatch.setattr("polygait.tasks.walker.Walker.max_episode_steps", 12)
+    monkeypatch.setattr("polygait.tasks.robots.walker.Walker.max_episode_steps", 12)
     monkeypatch.setattr("polygait.information.LEAST_EPISODES", 12)
     monkeypatch.setattr("polygait.diversity.information.EPOCHS", 2)
     monkeypatch.setattr("polygait.diversity.information.HIDDEN", (8,))

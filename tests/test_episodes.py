@@ -16,9 +16,9 @@ from polygait.learning import NumpyPolicy, initial_networks, member_keys
 from polygait.learning.acting import ALONE
 from polygait.learning.normalizer import Moments
 from polygait.learning.stacking import member_of
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
+from polygait.tasks.robots.hopper import Hopper
 
 MEMBERS = 3
 LIMIT = 25

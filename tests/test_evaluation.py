@@ -12,7 +12,7 @@ from polygait import evaluation
 from polygait.adaptation import adapt
 from polygait.errors import UserError
 from polygait.evaluation import Plan, expected_best_of, percentile_performance
-from polygait.tasks.hopper import Hopper
+from polygait.tasks.robots.hopper import Hopper
 from tests import tiny
 
 

@@ -74,7 +74,7 @@ ROBOT = '''
 """A Hopper in a hurry, with numbers of its own."""
 
 from polygait.tasks.defaults import TaskDefaults, for_all_presets
-from polygait.tasks.hopper import Hopper
+from polygait.tasks.robots.hopper import Hopper
 
 
 class Hasty(Hopper):

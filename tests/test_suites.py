@@ -6,8 +6,8 @@ import polygait as pg
 from polygait.errors import UserError
 from polygait.suites import SCALES, offered_suites, suite_conditions
 from polygait.tasks.defaults import TaskDefaults
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.robots.hopper import Hopper
 
 WALKER = pg.make_task("walker")
 

@@ -8,13 +8,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-TASKS = {
-    "hopper": "polygait/Hopper-v0",
-    "walker": "polygait/Walker-v0",
-    "ant": "polygait/Ant-v0",
-    "minitaur": "polygait/Minitaur-v0",
-    "minitaur-bullet": "polygait/MinitaurBullet-v0",
-}
+from polygait.registry import module_names
 
 
 def register_tasks() -> None:
@@ -25,10 +19,15 @@ def register_tasks() -> None:
         sys.meta_path.insert(0, _OnGymnasiumImport())
 
 
+def gymnasium_id(task: str) -> str:
+    """What a robot is called there: polygait/MinitaurBullet-v0."""
+    return f"polygait/{task.title().replace('-', '')}-v0"
+
+
 def _register(gymnasium: ModuleType) -> None:
-    for task, identifier in TASKS.items():
+    for task in (*module_names("polygait.tasks.robots"), "minitaur-bullet"):
         gymnasium.register(
-            id=identifier,
+            id=gymnasium_id(task),
             entry_point="polygait.report.pictures.environments:RenderedEnv",
             vector_entry_point="polygait.report.pictures.environments:RenderedVectorEnv",
             kwargs={"task": task},

@@ -27,7 +27,7 @@ def _found(group: str, search_path: tuple[str, ...]) -> dict[str, importlib.meta
 
 
 @functools.cache
-def _files(package: str) -> tuple[str, ...]:
+def module_names(package: str) -> tuple[str, ...]:
     """The names of a package's files, as things are called."""
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
@@ -52,12 +52,16 @@ class Registry(Generic[Kind]):
 
     def names(self) -> list[str]:
         """Every name that can be asked for, without importing what is behind it."""
-        own = _files(self._package)
+        own = module_names(self._package)
         return [*own, *(name for name in entry_points(self._group) if name not in own)]
+
+    def own_names(self) -> list[str]:
+        """The names of our own."""
+        return list(module_names(self._package))
 
     def find(self, name: str) -> type[Kind]:
         """The class of that name, imported."""
-        if name in _files(self._package):
+        if name in module_names(self._package):
             module = importlib.import_module(f"{self._package}.{name.replace('-', '_')}")
             return next(found for found in vars(module).values() if self._is_called(found, name))
         point = entry_points(self._group).get(name)

@@ -12,9 +12,9 @@ from tests.tasks.minitaur_gaits import GAITS, gait_returns
 import polygait as pg
 from polygait.errors import UserError
 from polygait.tasks.bullet_worker import Remote
-from polygait.tasks.minitaur import Minitaur
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
+from polygait.tasks.robots.minitaur import Minitaur
 from polygait.tasks.task import Task
 
 STOCK = Path(__file__).parents[1] / "data" / "minitaur-stock.npz"

@@ -9,10 +9,10 @@ import pytest
 from mujoco.batch import MODEL_FIELDS
 
 from polygait.errors import UserError
-from polygait.tasks.ant import Ant
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
-from polygait.tasks.walker import Walker
+from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.walker import Walker
 from polygait.variations import FORMS, ScaleMass, Variation, parse_variation
 
 ROBOTS = {"hopper": Hopper, "walker": Walker, "ant": Ant}

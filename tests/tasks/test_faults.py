@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygait.tasks.ant import Ant
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
-from polygait.tasks.walker import Walker
+from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.walker import Walker
 
 ROBOTS = {"hopper": Hopper, "walker": Walker, "ant": Ant}
 PART = {"hopper": "leg.position", "walker": "right_leg.*", "ant": "leg_2.*"}

@@ -8,12 +8,12 @@ from tests.tasks.minitaur_gaits import GAITS, WITHOUT_BACK_LEFT, gait_returns
 import polygait as pg
 from polygait.errors import UserError
 from polygait.tasks import minitaur_rules as rules
-from polygait.tasks.minitaur import Minitaur
 from polygait.tasks.minitaur_model import FOOT_FRICTION
 from polygait.tasks.minitaur_motor import LEGS, MotorMemory, Supply, motor_targets, motor_torques
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.robots.minitaur import Minitaur
+from polygait.tasks.robots.walker import Walker
 from polygait.tasks.task import Task
-from polygait.tasks.walker import Walker
 
 
 def make(num_envs=1, randomize=True, **options):

@@ -6,12 +6,12 @@ import pytest
 from mujoco.batch import SimulationError
 
 from polygait.errors import UserError
-from polygait.tasks.ant import Ant
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
+from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.walker import Walker
 from polygait.tasks.task import Task
-from polygait.tasks.walker import Walker
 
 ROBOTS = {"hopper": Hopper, "walker": Walker, "ant": Ant}
 HEIGHT = {"hopper": 1, "walker": 1, "ant": 2}  # where qpos holds the torso's height

@@ -7,10 +7,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from polygait.tasks.ant import Ant
-from polygait.tasks.hopper import Hopper
 from polygait.tasks.mujoco import MujocoTask
-from polygait.tasks.walker import Walker
+from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.walker import Walker
 
 GYMNASIUM = {"hopper": "Hopper-v5", "walker": "Walker2d-v5", "ant": "Ant-v5"}
 

@@ -9,8 +9,8 @@ from tests.outside import write_package
 import polygait as pg
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
+from polygait.tasks.robots.walker import Walker
 from polygait.tasks.task import Task
-from polygait.tasks.walker import Walker
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker", "ant"])
@@ -79,7 +79,7 @@ def test_a_condition_of_several_edits_changes_the_robot_as_its_edits_do():
 
 def test_third_parties_add_robots_by_entry_point(tmp_path, monkeypatch):
     source = (
-        "from polygait.tasks.walker import Walker\n"
+        "from polygait.tasks.robots.walker import Walker\n"
         "class Slow(Walker):\n"
         "    name = 'slow-walker'\n"
         "    max_episode_steps = 50\n"

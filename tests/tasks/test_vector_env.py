@@ -11,13 +11,13 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
 import polygait as pg
-from polygait._gymnasium import TASKS
+from polygait._gymnasium import gymnasium_id
 from polygait.tasks.gym import GymTask
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import task_names
 from polygait.tasks.vector_env import TaskEnv, TaskVectorEnv
 
-ROBOTS = [name for name in TASKS if name in task_names()]
+ROBOTS = task_names()
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -25,7 +25,7 @@ def test_registered_environments_pass_the_checker(name):
     with warnings.catch_warnings():
         # The checker finds infinite bounds worth a remark; Gymnasium's own robots have them too.
         warnings.filterwarnings("ignore", message=".*A Box observation space.*")
-        check_env(gymnasium.make(TASKS[name]).unwrapped, skip_render_check=True)
+        check_env(gymnasium.make(gymnasium_id(name)).unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("first", ["gymnasium", "polygait"])

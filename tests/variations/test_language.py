@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygait.errors import UserError
-from polygait.tasks.ant import Ant
-from polygait.tasks.hopper import Hopper
-from polygait.tasks.walker import Walker
+from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.walker import Walker
 from polygait.variations import (
     FORMS,
     ActionDelay,

@@ -10,27 +10,23 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from polygait.errors import UserError, unknown_name
-from polygait.registry import entry_points
+from polygait.registry import Registry, entry_points
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.robot import Robot
 from polygait.tasks.task import Task, Variations, check_limit, check_whole
 
-ROBOTS = {
-    "hopper": "polygait.tasks.hopper:Hopper",
-    "walker": "polygait.tasks.walker:Walker",
-    "ant": "polygait.tasks.ant:Ant",
-    "minitaur": "polygait.tasks.minitaur:Minitaur",
-}
-BULLET = {"minitaur-bullet": "polygait.tasks.bullet:make_bullet_minitaur"}
-"""Tasks that need PyBullet."""
 ENTRY_POINTS = "polygait.tasks"
 """The group in which a package names its tasks: a Robot class, or a callable that makes a Task."""
+ROBOTS: Registry[Robot] = Registry("task", Robot, "polygait.tasks.robots", ENTRY_POINTS)
+"""Our own, one file each in robots/."""
+BULLET = {"minitaur-bullet": "polygait.tasks.bullet:make_bullet_minitaur"}
+"""Tasks that need PyBullet."""
 GYM_PREFIX = "gym:"
 
 
 def task_names() -> list[str]:
     """Every task that can be made here by name, apart from `gym:…`."""
-    own = [*ROBOTS, *(BULLET if importlib.util.find_spec("pybullet") else ())]
+    own = [*ROBOTS.own_names(), *(BULLET if importlib.util.find_spec("pybullet") else ())]
     return [*own, *(name for name in entry_points(ENTRY_POINTS) if name not in own)]
 
 
@@ -77,9 +73,10 @@ def task_defaults(name: str) -> TaskDefaults:
 
 
 def _find(name: str) -> Callable[..., Any]:
-    own = ROBOTS | BULLET
-    if name in own:
-        module, _, attribute = own[name].partition(":")
+    if name in ROBOTS.own_names():
+        return ROBOTS.find(name)
+    if name in BULLET:
+        module, _, attribute = BULLET[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
     if point := entry_points(ENTRY_POINTS).get(name):
         return point.load()

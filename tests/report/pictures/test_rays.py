@@ -13,7 +13,7 @@ from polygait.report.pictures import rays
 from polygait.report.pictures.painters import works
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.scene import CHANGED, FLOOR, SQUARE, Stage, rgba
-from polygait.tasks.walker import Walker
+from polygait.tasks.robots.walker import Walker
 
 SIZE = (160, 120)
 PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6"}

@@ -1,0 +1,1 @@
+"""One robot a file; the file is called as the robot is."""
