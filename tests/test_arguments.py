@@ -67,6 +67,7 @@ def test_every_option_that_takes_several_values_is_known():
     found = {name: sorted(_several(one)) for name, one in VERBS.items()}
     assert {name: several for name, several in found.items() if several} == {
         "train": ["remove", "set"],
+        "adapt": ["set"],
         "filters": ["remove"],
     }
 
