@@ -342,7 +342,6 @@ def test_mistakes_end_without_a_traceback(terminal, tmp_path):
         ["study", "run", path, "--address", "auto"],
         ["study", "report", path, "--out", tmp_path / "empty"],
         ["study", "ruin", path],
-        ["study"],
     ):
         done = terminal.run(*words)
         assert done.returncode == 2, words
