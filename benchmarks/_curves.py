@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
-from polygait.population.files import write_atomically
 from polygait.population.results import file_name
+from polygait.storage.files import write_atomically
 from polygait.study.statistics import Estimate, bootstrap, pooled_interquartile_mean
 
 MARKS = (250_000, 500_000, 1_000_000, 2_000_000)

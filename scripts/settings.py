@@ -68,9 +68,9 @@ def value(config: RunConfig, section: str, name: str) -> str:
     return setting_text(found)
 
 
-def print_section(title: str, owner: type[Learner | Method], **wishes: Any) -> None:
+def print_section(title: str, owner: type[Learner | Method], **options: Any) -> None:
     """The settings of one learner or method."""
-    presets = [resolve(TrainConfig("walker", preset=name, **wishes)) for name in PRESETS]
+    presets = [resolve(TrainConfig("walker", preset=name, **options)) for name in PRESETS]
     told = meanings(owner.Config)
     print(f"## {title}\n\n| setting | {' | '.join(PRESETS)} | meaning |\n|---|---|---|---|")
     for field in dataclasses.fields(owner.Config):

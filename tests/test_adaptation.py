@@ -21,7 +21,7 @@ from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfi
 from polygait.adaptation.selectors.racing import Racing, RacingConfig, expected_returns
 from polygait.adaptation.trials import Trials
 from polygait.config import AdaptConfig
-from polygait.episodes import episode_seeds, world_of
+from polygait.episodes import episode_seeds, task_factory
 from polygait.errors import UserError
 from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
@@ -93,11 +93,11 @@ def test_the_same_seed_repeats_and_another_does_not(population):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "total"), [({"episodes": 2}, 3 * 2 + 4), ({"selector": "racing", "trials": 7}, 7 + 4)]
+    ("options", "total"), [({"episodes": 2}, 3 * 2 + 4), ({"selector": "racing", "trials": 7}, 7 + 4)]
 )
-def test_every_episode_shows_as_progress(population, wishes, total):
+def test_every_episode_shows_as_progress(population, options, total):
     told = []
-    result = pg.adapt(population, DAMAGE, lambda done, of: told.append((done, of)), held_out=4, **wishes)
+    result = pg.adapt(population, DAMAGE, lambda done, of: told.append((done, of)), held_out=4, **options)
     assert {of for _, of in told} == {total} and told[0] == (0, total)
     assert told[-1][0] == result.episodes_used + 4 and len(told) > 4
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -207,7 +207,7 @@ def test_what_is_no_adaptation_is_refused(change):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "words"),
+    ("options", "words"),
     [
         ({"episodes": 0}, "episodes must be at least 1"),
         ({"seed": 2**32}, "seed must lie between 0"),
@@ -223,9 +223,9 @@ def test_what_is_no_adaptation_is_refused(change):
         ({"on": "moon"}, "moon"),
     ],
 )
-def test_bad_wishes_are_explained(population, wishes, words):
+def test_bad_wishes_are_explained(population, options, words):
     with pytest.raises(UserError, match=words):
-        pg.adapt(population, DAMAGE, **wishes)
+        pg.adapt(population, DAMAGE, **options)
 
 
 def test_an_unknown_condition_is_told_before_anything_runs(population, monkeypatch):
@@ -247,7 +247,7 @@ def test_a_population_of_one_simulator_is_adapted_in_another(tmp_path):
     population = tiny.train(tmp_path / "run", "task.max_episode_steps=30", task="minitaur", iterations=1)
     result = pg.adapt(population, "motor-failure", episodes=1, held_out=1, on="minitaur-bullet", threads=1)
     assert result.task == "minitaur-bullet" and np.isfinite(result.returns).all()
-    there = world_of(population, "minitaur-bullet", 1)(1)
+    there = task_factory(population, "minitaur-bullet", 1)(1)
     assert there.max_episode_steps == 30  # as at home
     here = pg.adapt(population, "motor-failure", episodes=1, held_out=1, threads=1)
     assert not np.array_equal(here.returns, result.returns)

@@ -1,4 +1,4 @@
-"""The words behind a verb, as the parser gets them, and errors in those words."""
+"""The words behind a command, as the parser gets them, and errors in those words."""
 
 import typing
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygait.arguments import READING, _several, gathered, on_the_command_line
-from polygait.cli import VERBS
+from polygait.cli import COMMANDS
 from polygait.errors import UserError
 
 
-def verb(
+def command(
     place: typing.Annotated[str, tyro.conf.Positional],
     /,
     *,
@@ -33,9 +33,9 @@ class Called(Exception):  # noqa: N818 - not an error
 
 
 def parsed(*words):
-    """What the verb is called with."""
+    """What the command is called with."""
     with pytest.raises(Called) as caught:
-        tyro.cli(verb, args=gathered(verb, words), registry=READING)
+        tyro.cli(command, args=gathered(command, words), registry=READING)
     return caught.value.args[0]
 
 
@@ -64,7 +64,7 @@ def test_options_that_add_up_do_not_mix():
 
 
 def test_every_option_that_takes_several_values_is_known():
-    found = {name: sorted(_several(one)) for name, one in VERBS.items()}
+    found = {name: sorted(_several(one)) for name, one in COMMANDS.items()}
     assert {name: several for name, several in found.items() if several} == {
         "train": ["remove", "set"],
         "adapt": ["set"],
@@ -92,7 +92,7 @@ def test_options_that_may_be_left_out_are_read_like_others(capsys):
     assert parsed("run", "--max_hours", "None")["max_hours"] is None
     assert parsed("run", "--size", "640", "1k")["size"] == (640, 1000)
     with pytest.raises(SystemExit) as ended:
-        tyro.cli(verb, args=["run", "--max-hours", "long"], registry=READING)
+        tyro.cli(command, args=["run", "--max-hours", "long"], registry=READING)
     assert ended.value.code == 2
     assert "'long' is not a number, such as 0.05" in capsys.readouterr().err
 
@@ -102,14 +102,14 @@ def test_an_error_is_told_in_the_words_of_its_reader():
         "`trials` and `max_falls` belong to racing: give `selector='racing'` or leave them out."
     )
     assert str(error) == ("trials and max_falls belong to racing: give selector='racing' or leave them out.")
-    assert on_the_command_line(error, VERBS["adapt"]) == (
+    assert on_the_command_line(error, COMMANDS["adapt"]) == (
         "--trials and --max-falls belong to racing: give --selector racing or leave them out."
     )
-    assert on_the_command_line(error, VERBS["tasks"]) == str(error)  # it has none of these
+    assert on_the_command_line(error, COMMANDS["tasks"]) == str(error)  # it has none of these
 
 
 def test_what_is_no_option_stays_as_it_is():
     error = UserError("Go on with `polygait resume run`; `variation='a b'` of `sac.trials`, `nothing=1`.")
-    assert on_the_command_line(error, VERBS["adapt"]) == (
+    assert on_the_command_line(error, COMMANDS["adapt"]) == (
         "Go on with `polygait resume run`; --variation 'a b' of --trials, nothing=1."
     )

@@ -1,4 +1,4 @@
-"""What members do: scores from the population's own actions, feet against a plain loop, and the verb."""
+"""What members do: scores from the population's own actions, feet against a plain loop, and the command."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ from polygait.behaviour import contact_shares, mean_actions, measure_behaviour, 
 from polygait.console import print_behaviour
 from polygait.episodes import episode_seeds
 from polygait.errors import UserError
-from polygait.population.strict_json import to_plain
+from polygait.storage.strict_json import to_plain
 
 WALKER = Path(__file__).parent / "data" / "walker-dir"
 
@@ -177,9 +177,9 @@ def test_the_command_line_tells_and_keeps_everything(tmp_path, monkeypatch, caps
     monkeypatch.setattr("polygait.information.LEAST_EPISODES", 12)
     monkeypatch.setattr("polygait.diversity.information.EPOCHS", 2)
     monkeypatch.setattr("polygait.diversity.information.HIDDEN", (8,))
-    wishes = {"states": 25, "episodes": 2, "transitions": 100, "seed": 5, "threads": 1}
-    options = [word for name, value in wishes.items() for word in (f"--{name}", str(value))]
-    monkeypatch.setattr("sys.argv", ["polygait", "behaviour", str(run), *options, "--json"])
+    options = {"states": 25, "episodes": 2, "transitions": 100, "seed": 5, "threads": 1}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    monkeypatch.setattr("sys.argv", ["polygait", "behaviour", str(run), *words, "--json"])
     monkeypatch.setattr("warnings.showwarning", warnings.showwarning)  # put back after the test
     cli.main()
     answer = json.loads(capsys.readouterr().out)
@@ -194,7 +194,7 @@ def test_the_command_line_tells_and_keeps_everything(tmp_path, monkeypatch, caps
         return lambda done, total: None
 
     population = pg.load(run)
-    result = measure_behaviour(population, report, **wishes)
+    result = measure_behaviour(population, report, **options)
     assert told == ["episodes on foot", "transitions", "classifiers"]
     assert to_plain(result.to_json()) == answer
     assert set(result.information) == {"identity", "own", "nothing"}

@@ -75,8 +75,8 @@ POOR = {
 @pytest.mark.parametrize("environment", POOR.values(), ids=POOR)
 def test_poor_encodings_cost_looks_not_words(environment):
     for arguments, word in (
-        (["--help"], b"usage: polygait VERB ..."),
-        (["verb–"], b"polygait: Unknown verb"),
+        (["--help"], b"usage: polygait COMMAND ..."),
+        (["command–"], b"polygait: Unknown command"),
     ):
         command = [sys.executable, "-m", "polygait", *arguments]
         done = subprocess.run(command, capture_output=True, env=os.environ | environment, check=False)
@@ -119,9 +119,9 @@ def place(tmp_path_factory):
 
 MISTAKES = [  # words; then in the answer: what was given, the rule it breaks, how to mend it
     ("--verson", "'--verson'", "Unknown option", "'--version'"),
-    ("trian walker --out new", "'trian'", "Unknown verb", "'train'"),
-    ("stduy run study.toml", "'stduy'", "Unknown verb", "'study run'"),
-    ("study rnu study.toml", "'study rnu'", "Unknown verb", "'study run'"),
+    ("trian walker --out new", "'trian'", "Unknown command", "'train'"),
+    ("stduy run study.toml", "'stduy'", "Unknown command", "'study run'"),
+    ("study rnu study.toml", "'study rnu'", "Unknown command", "'study run'"),
     ("train", "TASK", "Missing", "polygait train --help"),
     ("train walker", "--out", "Missing", "The run folder to make"),
     ("train walker --out", "'--out'", "Missing value", "polygait train --help"),

@@ -152,7 +152,7 @@ def test_a_plan_is_announced_first(population, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "words"),
+    ("options", "words"),
     [
         ({"episodes": 0}, "episodes must be at least 1"),
         ({"seed": -1}, "seed must lie between 0"),
@@ -161,9 +161,9 @@ def test_a_plan_is_announced_first(population, monkeypatch):
         ({"sweet": "paper"}, "sweet"),
     ],
 )
-def test_bad_wishes_are_explained(population, wishes, words):
+def test_bad_wishes_are_explained(population, options, words):
     with pytest.raises(UserError, match=words):
-        pg.evaluate(population, **wishes)
+        pg.evaluate(population, **options)
 
 
 def test_an_unknown_condition_in_a_file_is_told_before_anything_runs(population, tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ from polygait.runs import resume
 from tests import tiny
 
 
-def footprint(*overrides, **wishes):
-    return training_footprint(resolve(tiny.config(*overrides, **wishes)), 11, 3)
+def footprint(*overrides, **options):
+    return training_footprint(resolve(tiny.config(*overrides, **options)), 11, 3)
 
 
 def test_by_hand():
@@ -28,7 +28,7 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("overrides", "wishes"),
+    ("overrides", "options"),
     [
         (["ppo.rollout_steps=2000000000"], {}),
         (["ppo.epochs=1000000000000"], {}),
@@ -42,9 +42,9 @@ def test_by_hand():
         (["ppo.rollout_steps=1000000000"], {"envs": 10**6}),
     ],
 )
-def test_absurd_sizes_are_refused_before_anything_starts(overrides, wishes, tmp_path):
+def test_absurd_sizes_are_refused_before_anything_starts(overrides, options, tmp_path):
     with pytest.raises(UserError, match=r"would need about .*B of memory; this machine has") as caught:
-        tiny.train(tmp_path / "run", *overrides, **wishes)
+        tiny.train(tmp_path / "run", *overrides, **options)
     assert "Nothing was started" in caught.value.remedy
     assert not (tmp_path / "run").exists()
 

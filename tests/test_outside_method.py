@@ -1,4 +1,4 @@
-"""A method and a robot of another package: one file and an entry point each, and all verbs know them."""
+"""A method and a robot of another package: one file and an entry point each, and all commands know them."""
 
 import shutil
 import sys

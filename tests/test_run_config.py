@@ -26,14 +26,14 @@ from polygait.tasks.defaults import PRESETS
 OWN_LEARNERS = ("ppo", "sac")
 
 
-def resolved(*overrides: str, **wishes: Any) -> RunConfig:
-    given: dict[str, Any] = {"task": "walker", "overrides": overrides, **wishes}
+def resolved(*overrides: str, **options: Any) -> RunConfig:
+    given: dict[str, Any] = {"task": "walker", "overrides": overrides, **options}
     return resolve(TrainConfig(**given))
 
 
-def problems(*overrides: str, **wishes: Any) -> str:
+def problems(*overrides: str, **options: Any) -> str:
     with pytest.raises(UserError) as caught:
-        resolved(*overrides, **wishes)
+        resolved(*overrides, **options)
     return str(caught.value)
 
 
@@ -104,22 +104,22 @@ ALPHAS = {
 @pytest.mark.parametrize("method", METHODS.names())
 def test_alpha_is_the_papers_unless_given(method, preset):
     for task, alpha in ALPHAS[method].items():
-        wishes = {"task": task, "preset": preset, "method": method}
+        options = {"task": task, "preset": preset, "method": method}
         target = ["smerl.target_return=1"] if method == "smerl" else []
-        assert resolved(*target, **wishes).alpha == alpha
+        assert resolved(*target, **options).alpha == alpha
         if METHODS.find(method).has_bonus:
-            assert resolved(*target, **wishes, alpha=0.7).alpha == 0.7
-            assert resolved(*target, **wishes, alpha=0.0).alpha == 0.0
+            assert resolved(*target, **options, alpha=0.7).alpha == 0.7
+            assert resolved(*target, **options, alpha=0.0).alpha == 0.0
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_smerls_target_is_the_authors_unless_given(preset):
     targets = {"hopper": 3000.0, "walker": 3000.0, "ant": 2500.0, "minitaur": 30.0}
     for task, target in targets.items():
-        wishes = {"task": task, "preset": preset, "method": "smerl"}
-        assert resolved(**wishes).method_config.target_return == target
-        assert resolved("smerl.target_return=1_234.5", **wishes).method_config.target_return == 1234.5
-        assert resolved("smerl.target_return=runs/pg", **wishes).method_config.target_return == "runs/pg"
+        options = {"task": task, "preset": preset, "method": "smerl"}
+        assert resolved(**options).method_config.target_return == target
+        assert resolved("smerl.target_return=1_234.5", **options).method_config.target_return == 1234.5
+        assert resolved("smerl.target_return=runs/pg", **options).method_config.target_return == "runs/pg"
 
 
 def test_an_unknown_robot_needs_a_target_for_smerl_only():

@@ -102,12 +102,12 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("wishes", "lines"),
+    ("options", "lines"),
     [({}, 60), (MULTI, 30), (SMERL, 30), (DVD, 30), (PENDULUM, 60), ({"method": "pg", "members": 1}, 30)],
     ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg"],
 )
-def test_ten_kills(terminal, tmp_path, wishes, lines):
-    check_kills(terminal, tmp_path, tiny.config(iterations=30, **wishes), kills=10, lines=lines)
+def test_ten_kills(terminal, tmp_path, options, lines):
+    check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)
 
 
 @pytest.mark.slow
@@ -194,12 +194,12 @@ def test_a_crash_at_any_iteration_changes_nothing(at, finished, tmp_path, monkey
     assert_same_run(tmp_path / "run", finished)
 
 
-@pytest.mark.parametrize(("verb", "call"), [("save_member", 0), ("clear_checkpoints", 0)])
+@pytest.mark.parametrize(("command", "call"), [("save_member", 0), ("clear_checkpoints", 0)])
 @pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
 def test_a_crash_while_members_are_written_changes_nothing(
-    verb, call, afterwards, finished, tmp_path, monkeypatch
+    command, call, afterwards, finished, tmp_path, monkeypatch
 ):
-    original = getattr(RunFolder, verb)
+    original = getattr(RunFolder, command)
 
     def crash(self, *arguments):
         if afterwards:
@@ -207,7 +207,7 @@ def test_a_crash_while_members_are_written_changes_nothing(
         raise Killed
 
     with monkeypatch.context() as broken, pytest.raises(Killed):
-        broken.setattr(RunFolder, verb, crash)
+        broken.setattr(RunFolder, command, crash)
         tiny.train(tmp_path / "run")
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", finished)
@@ -230,9 +230,9 @@ def test_a_cohort_half_written_is_written_again(tmp_path, monkeypatch):
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 
 
-@pytest.mark.parametrize("wishes", [MULTI, SMERL, DVD, PENDULUM], ids=["multi", "smerl", "dvd", "pendulum"])
-def test_other_methods_and_tasks_resume_exactly(wishes, tmp_path, monkeypatch):
-    wanted = tiny.config(**wishes)
+@pytest.mark.parametrize("options", [MULTI, SMERL, DVD, PENDULUM], ids=["multi", "smerl", "dvd", "pendulum"])
+def test_other_methods_and_tasks_resume_exactly(options, tmp_path, monkeypatch):
+    wanted = tiny.config(**options)
     pg.train(wanted, tmp_path / "alone")
     crashed(tmp_path / "run", 2, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
@@ -320,10 +320,10 @@ def test_impossible_extensions_change_nothing(finished, tmp_path):
     assert (digests(finished), (finished / "manifest.json").read_bytes()) == before
 
 
-@pytest.mark.parametrize("wishes", [SMERL, DVD], ids=["smerl", "dvd"])
-def test_extending_members_that_train_together_adds_a_cohort_of_its_own(wishes, tmp_path):
+@pytest.mark.parametrize("options", [SMERL, DVD], ids=["smerl", "dvd"])
+def test_extending_members_that_train_together_adds_a_cohort_of_its_own(options, tmp_path):
     out = tmp_path / "run"
-    tiny.train(out, **wishes)
+    tiny.train(out, **options)
     before = digests(out), (out / "manifest.json").read_bytes()
     with pytest.raises(UserError, match="needs another to differ from; extend by 2 or more"):
         pg.extend(out, pg.Extension(1))
@@ -436,9 +436,9 @@ def test_a_damaged_member_is_named(damage, tmp_path, monkeypatch):
     crashed(out, 5, monkeypatch, tiny.config())  # in the second member
     member = out / "members" / "000.safetensors"
     damage(member)
-    for verb in (pg.load, pg.resume):
+    for command in (pg.load, pg.resume):
         with pytest.raises(UserError, match="Damaged: ") as caught:
-            verb(out)
+            command(out)
         assert str(member) in str(caught.value)
 
 
@@ -447,9 +447,9 @@ def test_a_run_of_a_newer_polygait_is_refused(finished, tmp_path):
     shutil.copytree(finished, out)
     manifest = json.loads((out / "manifest.json").read_text())
     (out / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    for verb in (pg.load, pg.resume, lambda path: pg.extend(path, pg.Extension(1))):
+    for command in (pg.load, pg.resume, lambda path: pg.extend(path, pg.Extension(1))):
         with pytest.raises(UserError, match="newer polygait"):
-            verb(out)
+            command(out)
 
 
 def test_a_used_folder_is_left_alone(finished, tmp_path):
@@ -476,12 +476,12 @@ def test_other_versions_are_mentioned(finished, tmp_path, monkeypatch):
 
 def test_mistakes_leave_no_folder_behind(tmp_path):
     out = tmp_path / "run"
-    for wishes, word in (
+    for options, word in (
         ({"task": "hoper"}, "'hopper'"),
         ({"remove": ("wing.*",)}, "wing"),
         ({"envs": 7}, "envs 7 cannot share the 64 steps"),
         ({"task": "gym:Pendulm-v1"}, "Pendulum"),
     ):
         with pytest.raises(UserError, match=word):
-            tiny.train(out, **wishes)
+            tiny.train(out, **options)
         assert not out.exists()

@@ -16,7 +16,7 @@ from polygait.learning.learner import PolicyState
 from polygait.learning.learners import ppo
 from polygait.learning.stacking import stacked
 from polygait.population.store import RunFolder
-from polygait.population.trees import flatten_tree
+from polygait.storage.trees import flatten_tree
 from tests import tiny
 from tests.tiny import digests
 
@@ -113,11 +113,11 @@ def together(tmp_path_factory):
 def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_path):
     method, _, name = path.partition(".")
     needed = (NEEDED[path],) if path in NEEDED else ()
-    wishes: dict[str, Any] = {"method": method}
+    options: dict[str, Any] = {"method": method}
     if name == "alpha":
-        tiny.train(tmp_path / "run", **wishes, alpha=COMPARED[path])
+        tiny.train(tmp_path / "run", **options, alpha=COMPARED[path])
     else:
-        tiny.train(tmp_path / "run", *needed, f"{path}={COMPARED[path]}", **wishes)
+        tiny.train(tmp_path / "run", *needed, f"{path}={COMPARED[path]}", **options)
     usual, changed = together(method, *needed), digests(tmp_path / "run")
     assert all(usual[member] != changed[member] for member in usual)
 
@@ -247,13 +247,13 @@ def test_the_log_tells_the_mean_return_of_recent_episodes(tmp_path, monkeypatch)
 def test_random_draws_belong_to_a_member_not_to_its_cohort(tmp_path, monkeypatch):
     seen = Seen(monkeypatch)
     first = {}
-    for name, wishes in {
+    for name, options in {
         "two": {"method": "multi"},
         "three": {"method": "multi", "members": 3},
         "dir": {},
     }.items():
         seen.rollouts.clear()
-        tiny.train(tmp_path / name, iterations=1, **wishes)
+        tiny.train(tmp_path / name, iterations=1, **options)
         first[name] = seen.rollouts[0] if name != "dir" else seen.rollouts[2]
     for part in ("observation", "action", "reward"):
         two, three, one = (getattr(first[name], part) for name in ("two", "three", "dir"))

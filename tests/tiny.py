@@ -42,9 +42,9 @@ SETTINGS = (
 )
 
 
-def config(*overrides: str, iterations: int = 3, **wishes: Any) -> pg.TrainConfig:
+def config(*overrides: str, iterations: int = 3, **options: Any) -> pg.TrainConfig:
     """A tiny DiR run on Hopper, but for what is wished otherwise."""
-    method, learner = wishes.get("method", "dir"), wishes.get("learner", "ppo")
+    method, learner = options.get("method", "dir"), options.get("learner", "ppo")
     usual = [one for one in SETTINGS if not is_foreign(one, method, learner)]
     small: dict[str, Any] = {
         "task": "hopper",
@@ -53,11 +53,11 @@ def config(*overrides: str, iterations: int = 3, **wishes: Any) -> pg.TrainConfi
         "steps": 64 * iterations,
         "alpha": 0.5 if METHODS.find(method).has_bonus else None,
     }
-    return pg.TrainConfig(**{**small, **wishes, "overrides": (*usual, *overrides)})
+    return pg.TrainConfig(**{**small, **options, "overrides": (*usual, *overrides)})
 
 
-def train(out: Path, *overrides: str, **wishes: Any) -> pg.Population:
-    return pg.train(config(*overrides, **wishes), out)
+def train(out: Path, *overrides: str, **options: Any) -> pg.Population:
+    return pg.train(config(*overrides, **options), out)
 
 
 class Killed(Exception):  # noqa: N818 - not an error of the program

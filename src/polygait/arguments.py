@@ -1,4 +1,4 @@
-"""How the words behind a verb are read: counts, options that may be left out or given several times."""
+"""How the words behind a command are read: counts, options that may be left out or given several times."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def _read_number(text: str) -> float:
         raise ValueError(f"{text!r} is not a number, such as 0.05, 3 or 1e-3.") from None
 
 
-def options(verb: Callable[..., None]) -> dict[str, inspect.Parameter]:
-    """A verb's options by the names that they have in Python."""
-    found = inspect.signature(verb).parameters
+def options(command: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    """A command's options by the names that they have in Python."""
+    found = inspect.signature(command).parameters
     return {name: one for name, one in found.items() if one.kind is one.KEYWORD_ONLY}
 
 
-def gathered(verb: Callable[..., None], words: Sequence[str]) -> list[str]:
+def gathered(command: Callable[..., None], words: Sequence[str]) -> list[str]:
     """The same words, those of an option that takes several values and was given several times together."""
-    several = {_flag(name) for name in _several(verb)}
+    several = {_flag(name) for name in _several(command)}
     groups: list[list[str]] = [[]]
     first: dict[str, list[str]] = {}
     group = groups[0]
@@ -99,20 +99,20 @@ def gathered(verb: Callable[..., None], words: Sequence[str]) -> list[str]:
     return [*itertools.chain(*groups)]
 
 
-def _several(verb: Callable[..., None]) -> Iterator[str]:
+def _several(command: Callable[..., None]) -> Iterator[str]:
     """The options that take any number of values."""
-    for name, kind in typing.get_type_hints(verb).items():
+    for name, kind in typing.get_type_hints(command).items():
         if any(Ellipsis in typing.get_args(one) for one in (kind, *typing.get_args(kind))):
             yield name
 
 
-def on_the_command_line(error: UserError, verb: Callable[..., None] | None) -> str:
+def on_the_command_line(error: UserError, command: Callable[..., None] | None) -> str:
     """An error in the words that its reader types: `selector='racing'` is --selector racing."""
-    known = options(verb) if verb else {}
+    known = options(command) if command else {}
 
     def spell(name: str, value: str | None) -> str:
         written = "" if value is None else f" {shlex.quote(_shown(value))}"
-        if (own := name.rpartition(".")[2]) in known:  # of sac.updates_per_step a verb has the last word
+        if (own := name.rpartition(".")[2]) in known:  # of sac.updates_per_step a command has the last word
             return f"{_flag(own)}{written}"
         return name if value is None else f"{name}={value}"
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polygait.config import check_seed, count_problems, from_wishes, seed_problems
+from polygait.config import check_seed, count_problems, from_options, seed_problems
 from polygait.diversity.information import Information
 from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
-from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, world_of
+from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, task_factory
 from polygait.errors import UserError, unknown_name
 from polygait.information import TRANSITIONS, gather_experience, information_in, shares_in, standard_filters
 from polygait.population.population import Population, PopulationLike, as_population
@@ -153,7 +153,7 @@ def _contacts(
     population: Population, jobs: Sequence[Job], threads: int | None = None, report: Count = silent
 ) -> _Contacts:
     """Watch the feet over all jobs."""
-    make = world_of(population, None, threads)
+    make = task_factory(population, None, threads)
     task = make(1)
     if not task.feet:
         raise UserError(
@@ -230,14 +230,14 @@ class Behaviour:
 
 
 def measure_behaviour(
-    population: PopulationLike, report: Callable[[str], Count] = lambda _: silent, **wishes: Any
+    population: PopulationLike, report: Callable[[str], Count] = lambda _: silent, **options: Any
 ) -> Behaviour:
     """Every measure at once; the options are those of BehaviourConfig. Kept in the run's folder.
 
     `report` gives a counter for each kind of work.
     """
     population = as_population(population)
-    config = from_wishes(BehaviourConfig, wishes)
+    config = from_options(BehaviourConfig, options)
     if problems := config.problems():
         raise UserError("\n".join(problems), "Nothing was started.")
     seed, threads = config.seed, config.threads

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygait.errors import UserError
-from polygait.file_names import file_name
+from polygait.storage.file_names import file_name
 
 if TYPE_CHECKING:
     import altair

@@ -1,4 +1,4 @@
-"""The command line: which verb is meant, and how mistakes and interruptions end."""
+"""The command line: which command is meant, and how mistakes and interruptions end."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable
 import tyro
 
 from polygait.arguments import READING, gathered, on_the_command_line
+from polygait.commands.experiments import filters, motivation
+from polygait.commands.measuring import adapt, behaviour, evaluate
+from polygait.commands.showing import render, report, tasks
+from polygait.commands.studies import study_report, study_run, study_status
+from polygait.commands.training import extend, resume, train
 from polygait.errors import UserError, unknown_name
 from polygait.progress import finish
-from polygait.verbs.experiments import filters, motivation
-from polygait.verbs.measuring import adapt, behaviour, evaluate
-from polygait.verbs.showing import render, report, tasks
-from polygait.verbs.studies import study_report, study_run, study_status
-from polygait.verbs.training import extend, resume, train
 
-VERBS: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "tasks": tasks,
     "train": train,
     "resume": resume,
@@ -42,7 +42,7 @@ VERBS: dict[str, Callable[..., None]] = {
 
 
 _VERSION, _HELP = ("--version",), ("-h", "--help")
-_FAMILIES = {name.partition(" ")[0] for name in VERBS if " " in name}
+_FAMILIES = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     try:
         _call(arguments)
     except UserError as error:
-        _say(_told(error, _verb(arguments)))
+        _say(_told(error, _command_name(arguments)))
         sys.exit(2)
     except KeyboardInterrupt:
         _say("stopped.")
@@ -84,35 +84,39 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 
 
 def _call(arguments: list[str]) -> None:
-    verb = _verb(arguments)
+    command = _command_name(arguments)
     if not arguments or arguments[0] in _HELP:
-        print(overview(VERBS))
+        print(overview(COMMANDS))
     elif arguments[0] in _VERSION:
         from polygait import __version__
 
         print(f"polygait {__version__}")
     elif arguments[0].startswith("-"):
         raise unknown_name("option", arguments[0], [*_VERSION, *_HELP])
-    elif verb in _FAMILIES and (len(arguments) == 1 or arguments[1] in _HELP):
-        print(overview([name for name in VERBS if name.startswith(f"{verb} ")]))
-    elif verb not in VERBS:
-        raise unknown_name("verb", verb, VERBS)
+    elif command in _FAMILIES and (len(arguments) == 1 or arguments[1] in _HELP):
+        print(overview([name for name in COMMANDS if name.startswith(f"{command} ")]))
+    elif command not in COMMANDS:
+        raise unknown_name("command", command, COMMANDS)
     else:
         warnings.showwarning = _show_warning
-        words = gathered(VERBS[verb], arguments[len(verb.split()) :])
-        tyro.cli(VERBS[verb], prog=f"polygait {verb}", args=words, registry=READING)
+        words = gathered(COMMANDS[command], arguments[len(command.split()) :])
+        tyro.cli(COMMANDS[command], prog=f"polygait {command}", args=words, registry=READING)
 
 
-def _verb(arguments: list[str]) -> str:
+def _command_name(arguments: list[str]) -> str:
     """The name of what is asked for: one word, or two for a family such as study."""
     further = arguments[:1] and arguments[0] in _FAMILIES and arguments[1:2] and arguments[1] not in _HELP
     return " ".join(arguments[: 2 if further else 1])
 
 
-def _told(error: UserError, verb: str) -> str:
+def _told(error: UserError, command: str) -> str:
     """An error in the words of the command line; who is told of no remedy is told where to look for one."""
-    told = on_the_command_line(error, VERBS.get(verb))
-    return told if error.remedy else f"{told}\nSee polygait {f'{verb} ' if verb in VERBS else ''}--help."
+    told = on_the_command_line(error, COMMANDS.get(command))
+    return (
+        told
+        if error.remedy
+        else f"{told}\nSee polygait {f'{command} ' if command in COMMANDS else ''}--help."
+    )
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -126,15 +130,15 @@ def _say(text: str) -> None:
 
 
 def overview(names: Iterable[str]) -> str:
-    """Verbs with a line each, made without the parser's cost."""
-    lines = ["usage: polygait VERB …", "", _SUMMARY, ""]
+    """Commands with a line each, made without the parser's cost."""
+    lines = ["usage: polygait COMMAND …", "", _SUMMARY, ""]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     for name in names:
-        paragraphs = (inspect.getdoc(VERBS[name]) or "").split("\n\n")
+        paragraphs = (inspect.getdoc(COMMANDS[name]) or "").split("\n\n")
         example = next(one for one in paragraphs if one.startswith("Example: "))
         lines += textwrap.wrap(f"  {name:<14}{paragraphs[0]}", width, subsequent_indent=" " * 16)
         lines.append(f"{'':<16}{example.removeprefix('Example: ')}")
-    return "\n".join([*lines, "", "One verb's options: polygait VERB --help"])
+    return "\n".join([*lines, "", "One command's options: polygait COMMAND --help"])
 
 
 _PLAIN = {

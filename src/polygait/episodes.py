@@ -116,7 +116,7 @@ def counting(report: Count, total: int) -> Watch:
     return watch
 
 
-def world_of(population: Population, on: str | None, threads: int | None) -> Callable[[int], Task]:
+def task_factory(population: Population, on: str | None, threads: int | None) -> Callable[[int], Task]:
     """Where to run a population: its own task, or another one that shows and takes the same numbers.
 
     Episodes there last as long as at home, so that returns can be compared.

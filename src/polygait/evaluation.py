@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polygait.config import EvaluateConfig, from_wishes
-from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_members, world_of
+from polygait.config import EvaluateConfig, from_options
+from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_members, task_factory
 from polygait.errors import UserError
-from polygait.population.files import read_bounded
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
 from polygait.progress import Count, silent
+from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
 from polygait.tasks.task import Task
 from polygait.variations import parse_variation
@@ -66,7 +66,7 @@ def evaluate(
     population: PopulationLike,
     report: Count = silent,
     announce: Callable[[Plan], None] | None = None,
-    **wishes: Any,
+    **options: Any,
 ) -> pl.DataFrame:
     """Measure all members in a suite's conditions; the options are those of EvaluateConfig.
 
@@ -74,10 +74,10 @@ def evaluate(
     evaluation that was interrupted goes on, and one that is asked for again is read.
     """
     population = as_population(population)
-    config = from_wishes(EvaluateConfig, wishes)
+    config = from_options(EvaluateConfig, options)
     if problems := config.problems():
         raise UserError("\n".join(problems), "Nothing was started.")
-    make = world_of(population, config.on, config.threads)
+    make = task_factory(population, config.on, config.threads)
     task = make(1)
     conditions = suite_conditions(config.suite, task)
     worlds: dict[Condition, str] = {}

@@ -15,7 +15,7 @@ from polygait.diversity.information import (
     split_by_episode,
 )
 from polygait.diversity.variance import between_shares
-from polygait.episodes import IDLE, Frame, Job, Watch, episode_seeds, run_members, world_of
+from polygait.episodes import IDLE, Frame, Job, Watch, episode_seeds, run_members, task_factory
 from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.progress import Count, silent
@@ -113,7 +113,7 @@ def gather_experience(
             "This population has one member, so there is nobody to differ from.",
             f"Discover more with: polygait extend {population.path} --members 5",
         )
-    make = world_of(population, None, threads)
+    make = task_factory(population, None, threads)
     record = _Record(len(population), transitions, report)
     further = np.full(
         len(population), max(LEAST_EPISODES, math.ceil(transitions / make(1).max_episode_steps))

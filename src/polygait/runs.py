@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from polygait.config import TrainConfig, checked_kinds, count_problems, from_wishes
+from polygait.config import TrainConfig, checked_kinds, count_problems, from_options
 from polygait.errors import UserError
 from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
@@ -35,10 +35,10 @@ class Extension(NamedTuple):
 
 
 def train(
-    config: TrainConfig | str, out: str | os.PathLike[str], report: Report | None = None, **wishes: Any
+    config: TrainConfig | str, out: str | os.PathLike[str], report: Report | None = None, **options: Any
 ) -> Population:
     """Grow a population from nothing into a new run folder; for a task's name, options are TrainConfig's."""
-    config = _wanted(config, wishes)
+    config = _wanted(config, options)
     return go_on(begin(config, out), config.threads, report)
 
 
@@ -119,16 +119,16 @@ def _require_memory(run: RunFolder, config: RunConfig) -> None:
         require_training_memory(config, task["observation"], task["action"])
 
 
-def _wanted(config: TrainConfig | str, wishes: dict[str, Any]) -> TrainConfig:
+def _wanted(config: TrainConfig | str, options: dict[str, Any]) -> TrainConfig:
     """A training by its configuration, or by the name of its task; options beside it go before."""
     if isinstance(config, str):
-        return from_wishes(TrainConfig, {"task": config, **wishes})
+        return from_options(TrainConfig, {"task": config, **options})
     if not isinstance(config, TrainConfig):
         raise UserError(
             f"A training is described by a TrainConfig or by the name of a task, got {config!r}.",
             'Write for example train("walker", out="runs/walker", members=5).',
         )
-    return from_wishes(TrainConfig, {**vars(config), **wishes}) if wishes else config
+    return from_options(TrainConfig, {**vars(config), **options}) if options else config
 
 
 def _prepared(config: RunConfig) -> RunConfig:

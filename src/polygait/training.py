@@ -42,9 +42,9 @@ from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.population import member_tensors, section
 from polygait.population.store import RunFolder
-from polygait.population.trees import flatten_tree, unflatten_tree
 from polygait.progress import Progress, Report
 from polygait.run_config import RunConfig
+from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task

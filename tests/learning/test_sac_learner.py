@@ -16,7 +16,7 @@ from polygait.learning.rollout import Position, Rollout
 from polygait.learning.sac import SACNetworks, sac_update
 from polygait.learning.squashed import EvenActor, NumpySquashed
 from polygait.learning.stacking import member_of
-from polygait.population.trees import flatten_tree
+from polygait.storage.trees import flatten_tree
 from polygait.tasks.task import Step
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from polygait.errors import UserError
 from polygait.population import manifest as manifest_module
-from polygait.population import tensors as tensors_module
 from polygait.population.store import RunFolder
-from polygait.population.strict_json import canonical
+from polygait.storage import tensors as tensors_module
+from polygait.storage.strict_json import canonical
 
 
 def everything(path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polygait.errors import UserError
-from polygait.population.files import explaining_writes
+from polygait.storage.files import explaining_writes
 
 PRIVATE_MOUNTS = ("unshare", "--user", "--map-root-user", "--mount")
 

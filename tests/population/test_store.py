@@ -11,8 +11,8 @@ import safetensors.numpy
 import polygait.population.manifest as manifest_module
 import polygait.population.store as store_module
 from polygait.errors import UserError
-from polygait.population.files import write_atomically
 from polygait.population.store import RunFolder
+from polygait.storage.files import write_atomically
 
 
 def assert_same(found, expected):

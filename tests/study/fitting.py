@@ -11,10 +11,10 @@ from polygait.errors import UserError
 from polygait.study.ray_engine import RayEngine
 
 
-def refused(**wishes: object) -> None:
+def refused(**options: object) -> None:
     """Print why."""
     try:
-        RayEngine(**wishes)  # type: ignore[arg-type]
+        RayEngine(**options)  # type: ignore[arg-type]
     except UserError as error:
         print(error)
 

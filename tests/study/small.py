@@ -33,21 +33,21 @@ contact_episodes = 1
 """
 
 
-def write(folder: Path, name: str = "small", more: str = "", **wishes: Any) -> Path:
+def write(folder: Path, name: str = "small", more: str = "", **options: Any) -> Path:
     """A study's file: DiR and Multi on Hopper, but for what is wished otherwise."""
     filled = {
         "methods": ["dir", "multi"],
         "seeds": [0],
         "steps": 64 * 3,
         "settings": list(tiny.SETTINGS),
-    } | wishes
+    } | options
     path = folder / f"{name}.toml"
     path.write_text(FILE.format(**{key: json.dumps(value) for key, value in filled.items()}) + more)
     return path
 
 
-def study(folder: Path, **wishes: Any) -> Study:
-    return read_study(write(folder, **wishes))
+def study(folder: Path, **options: Any) -> Study:
+    return read_study(write(folder, **options))
 
 
 class Terminal(tiny.Terminal):

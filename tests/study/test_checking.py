@@ -10,13 +10,13 @@ from tests.report.study.test_report import result
 from tests.study import small
 
 from polygait.errors import UserError
-from polygait.population.strict_json import canonical, to_plain
 from polygait.report.study.page import study_gaps, write_study_page
 from polygait.report.study.report import write_report
+from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.checking import check_result
 from polygait.study.jobs import JobFolder, read_job
-from polygait.study.place import locate
 from polygait.study.results import read_results
+from polygait.study.study_paths import locate
 
 
 def at(data, path):

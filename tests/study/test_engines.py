@@ -12,13 +12,13 @@ import pytest
 from tests import tiny
 from tests.study import small
 
+from polygait.commands import studies
 from polygait.errors import UserError
 from polygait.study import engines, worker
 from polygait.study.engines import Ended, Engine, LocalEngine, run_jobs, why
 from polygait.study.grid import Measures, read_study
 from polygait.study.jobs import JobFolder
 from polygait.study.status import job_status
-from polygait.verbs import studies
 
 DONE, MISTAKE, BUSY, STOPPED, KILLED = 0, 2, 75, 130, -9
 

@@ -175,7 +175,7 @@ CONDITIONS = {
         **{f"leg-{leg}-sensor": [] for leg in "1234"},
     },
 }
-VERBS = {
+KEYWORDS = {
     "broken(foot_joint)": locked("foot_joint"),
     "broken(foot_joint):limp": [Change("actuator_gainprm", ("foot_joint",), 0.0)],
     "broken(foot_joint):weak=0.4": [Change("actuator_gainprm", ("foot_joint",), 0.4)],
@@ -191,7 +191,7 @@ VERBS = {
 }
 MODEL_CASES = [
     *((name, text, changes) for name, table in CONDITIONS.items() for text, changes in table.items()),
-    *(("walker", text, changes) for text, changes in VERBS.items()),
+    *(("walker", text, changes) for text, changes in KEYWORDS.items()),
 ]
 
 
@@ -213,7 +213,9 @@ def test_the_tables_above_cover_every_condition_and_every_verb():
     for name, table in CONDITIONS.items():
         assert {text.partition("=")[0] for text in table} == set(ROBOTS[name].conditions)
     # No robot here has a battery; test_minitaur.py has the case of voltage.
-    assert {edit.verb for text in VERBS for edit in parse_variation(text, {})} == set(FORMS) - {"voltage"}
+    assert {edit.keyword for text in KEYWORDS for edit in parse_variation(text, {})} == set(FORMS) - {
+        "voltage"
+    }
 
 
 def test_a_joint_without_limits_gets_them_when_it_locks():

@@ -139,10 +139,10 @@ def test_every_named_condition_is_readable_and_round_trips(robot):
         assert parse_variation(str(variation), {}) == variation
 
 
-@pytest.mark.parametrize("verb", FORMS)
-def test_the_example_of_every_verb_is_readable(verb):
-    for text in FORMS[verb].replace(" or ", ", ").split(", "):
-        assert [edit.verb for edit in parse_variation(text, {})] == [verb]
+@pytest.mark.parametrize("keyword", FORMS)
+def test_the_example_of_every_keyword_is_readable(keyword):
+    for text in FORMS[keyword].replace(" or ", ", ").split(", "):
+        assert [edit.keyword for edit in parse_variation(text, {})] == [keyword]
 
 
 BAD = [
@@ -196,7 +196,7 @@ BAD = [
     ("broken-foot@1.5", "NAME@300"),
     ("broken-foot@3@4", "NAME@300"),
     ("foot-mass==2", "NAME=1.5"),
-    ("mass(foot", "VERB(TARGET,…)"),
+    ("mass(foot", "KEYWORD(TARGET,…)"),
     ("!?", "NAME"),
     ("Broken-Foot", "NAME"),
     ("broken-foot@" + "9" * 5000, ""),

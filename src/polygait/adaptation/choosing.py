@@ -14,9 +14,9 @@ import numpy as np
 from polygait.adaptation.result import Adaptation
 from polygait.adaptation.selector import SELECTORS, Choice, Selector
 from polygait.adaptation.trials import Episodes, Trials
-from polygait.config import AdaptConfig, from_wishes
+from polygait.config import AdaptConfig, from_options
 from polygait.config.settings import with_setting
-from polygait.episodes import counting, world_of
+from polygait.episodes import counting, task_factory
 from polygait.errors import UserError, did_you_mean
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
@@ -31,19 +31,19 @@ def adapt(
     population: PopulationLike,
     variation: str | Variation | Edit | None = None,
     report: Count = silent,
-    **wishes: Any,
+    **options: Any,
 ) -> Adaptation:
     """Choose the member that works best in a changed world; the options are those of AdaptConfig.
 
     Every answer is kept in the run's folder; only who asks the very same again replaces it.
     """
     population = as_population(population)
-    config = from_wishes(AdaptConfig, wishes)
+    config = from_options(AdaptConfig, options)
     selector = make_selector(config, population)
     config = replace(
         config, **{name: one for name, one in asdict(selector.config).items() if hasattr(config, name)}
     )
-    make = world_of(population, config.on, config.threads)
+    make = task_factory(population, config.on, config.threads)
     text = variation_text(variation)
     task = make(1)
     task.set_variation(text)  # an unknown name is told before any episode is run

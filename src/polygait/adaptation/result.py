@@ -14,9 +14,9 @@ from scipy import stats
 from polygait.adaptation.selector import SELECTORS
 from polygait.config import AdaptConfig
 from polygait.config.settings import from_plain_record
-from polygait.population.files import read_bounded
 from polygait.population.results import file_name
-from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.storage.files import read_bounded
+from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 
 _LARGEST_FILE = 2**28
 

@@ -2,14 +2,14 @@
 
 from polygait.config.kinds import checked_kinds
 from polygait.config.learners import PPOConfig, SACConfig
-from polygait.config.wishes import (
+from polygait.config.options import (
     AdaptConfig,
     EvaluateConfig,
     FiltersConfig,
     TrainConfig,
     check_seed,
     count_problems,
-    from_wishes,
+    from_options,
     is_whole,
     seed_problems,
     with_whole_numbers,
@@ -25,7 +25,7 @@ __all__ = [
     "check_seed",
     "checked_kinds",
     "count_problems",
-    "from_wishes",
+    "from_options",
     "is_whole",
     "seed_problems",
     "with_whole_numbers",

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from polygait.config import FiltersConfig, from_wishes
+from polygait.config import FiltersConfig, from_options
 from polygait.diversity.inverse_dynamics import ModelConfig
-from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, world_of
+from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, task_factory
 from polygait.errors import UserError
 from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer, marginal
 from polygait.learning.keys import named_key
@@ -69,9 +69,9 @@ class Diagnosis(NamedTuple):
         return {"filters": filters, "held_in": self.held_in, "held_out": self.held_out}
 
 
-def diagnose(population: Population, report: Count = silent, **wishes: Any) -> Diagnosis:
+def diagnose(population: Population, report: Count = silent, **options: Any) -> Diagnosis:
     """Fit and question a model behind every candidate filter; the options are those of FiltersConfig."""
-    config = from_wishes(FiltersConfig, wishes)
+    config = from_options(FiltersConfig, options)
     problems = config.problems()
     if config.member is not None and not 0 <= config.member < len(population):
         problems.append(f"There is no member {config.member}; there are 0 to {len(population) - 1}.")
@@ -135,7 +135,7 @@ def _experience(population: Population, config: FiltersConfig) -> tuple[Experien
         steps = (frame.observation, np.clip(frame.action, -1.0, 1.0), frame.step.observation)
         frames.append((frame.job[rows], Experience(*(part[rows].astype(np.float32) for part in steps))))
 
-    run_members(population, jobs, world_of(population, None, config.threads), watch)
+    run_members(population, jobs, task_factory(population, None, config.threads), watch)
     job = np.concatenate([rows for rows, _ in frames])
     order = np.argsort(job, kind="stable")  # by episode: independent of which rows ran it, and when
     whole = [np.concatenate(part)[order] for part in zip(*(steps for _, steps in frames), strict=True)]

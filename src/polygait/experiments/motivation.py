@@ -23,9 +23,9 @@ from polygait.learning.keys import member_keys
 from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
 from polygait.population.population import Population, load, section
 from polygait.population.store import RunFolder
-from polygait.population.trees import unflatten_tree
 from polygait.progress import Report
 from polygait.runs import begin, go_on
+from polygait.storage.trees import unflatten_tree
 from polygait.tasks.registry import make_task
 
 

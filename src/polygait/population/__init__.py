@@ -3,6 +3,6 @@
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.manifest import MemberEntry
 from polygait.population.store import RunFolder
-from polygait.population.trees import flatten_tree, unflatten_tree
+from polygait.storage.trees import flatten_tree, unflatten_tree
 
 __all__ = ["Checkpoint", "MemberEntry", "RunFolder", "flatten_tree", "unflatten_tree"]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from polygait.errors import UserError
-from polygait.population.files import explaining_writes, read_bounded, write_atomically
 from polygait.population.metrics import RESTORE_OR_DELETE, LogMark, MetricsLog
-from polygait.population.strict_json import from_plain, parse, to_plain
-from polygait.population.tensors import FILE_LIMIT, content_digest, pack, require_storable, unpack
+from polygait.storage.files import explaining_writes, read_bounded, write_atomically
+from polygait.storage.strict_json import from_plain, parse, to_plain
+from polygait.storage.tensors import FILE_LIMIT, content_digest, pack, require_storable, unpack
 
 _NAME = re.compile(r"([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
 

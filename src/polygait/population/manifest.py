@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from polygait.errors import UserError
-from polygait.population.files import read_bounded
 from polygait.population.metrics import LogMark
 from polygait.population.migrations import MIGRATIONS
-from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.storage.files import read_bounded
+from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 
 FORMAT = 2
 SIZE_LIMIT = 64 * 2**20

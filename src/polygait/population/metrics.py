@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polygait.errors import UserError
-from polygait.population.files import explaining_writes, read_bounded, sync_folder, write_all
-from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.storage.files import explaining_writes, read_bounded, sync_folder, write_all
+from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 
 SIZE_LIMIT = 2**30
 RESTORE_OR_DELETE = "Restore it from a copy of the run, or delete it to go on with an empty log."

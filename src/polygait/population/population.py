@@ -18,8 +18,8 @@ from polygait.learning.learner import PolicyState, Sizes
 from polygait.learning.rollout import Actor
 from polygait.learning.stacking import stacked
 from polygait.population.store import RunFolder
-from polygait.population.trees import flatten_tree, unflatten_tree
 from polygait.run_config import RunConfig
+from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers

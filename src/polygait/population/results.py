@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polygait.file_names import file_name
-from polygait.population.files import (
+from polygait.storage.file_names import file_name
+from polygait.storage.files import (
     explaining_writes,
     make_folder,
     refuse_links,
     remove_leftovers,
     write_atomically,
 )
-from polygait.population.lock import RunLock
-from polygait.population.strict_json import canonical, to_plain
+from polygait.storage.lock import RunLock
+from polygait.storage.strict_json import canonical, to_plain
 
 _TURN_SECONDS = 120.0  # a turn takes milliseconds; whoever holds it for so long is stuck
 _WRITTEN = re.compile(r".+\.(json|parquet|csv)")

@@ -32,16 +32,6 @@ from polygait.population.checkpoints import (
     remove_checkpoints,
     write_checkpoint,
 )
-from polygait.population.files import (
-    START_AGAIN,
-    explaining_writes,
-    make_folder,
-    read_bounded,
-    refuse_links,
-    remove_leftovers,
-    write_atomically,
-)
-from polygait.population.lock import RunLock
 from polygait.population.manifest import (
     MemberEntry,
     encode_manifest,
@@ -50,7 +40,17 @@ from polygait.population.manifest import (
     with_member,
 )
 from polygait.population.metrics import RESTORE_OR_DELETE, LogMark, MetricsLog
-from polygait.population.tensors import FILE_LIMIT, pack, unpack
+from polygait.storage.files import (
+    START_AGAIN,
+    explaining_writes,
+    make_folder,
+    read_bounded,
+    refuse_links,
+    remove_leftovers,
+    write_atomically,
+)
+from polygait.storage.lock import RunLock
+from polygait.storage.tensors import FILE_LIMIT, pack, unpack
 
 _WRITTEN = re.compile(r"manifest\.json|[0-9]{3,}(-rewritten)?\.safetensors")
 _OWN_FIELDS = frozenset({"format", "sha256", "members", "log", "created", "updated"})

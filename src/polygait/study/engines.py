@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.interruption import Interruption
-from polygait.population.files import explaining_writes, make_folder
-from polygait.population.lock import RunLock
+from polygait.storage.files import explaining_writes, make_folder
+from polygait.storage.lock import RunLock
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
 from polygait.study.worker import BUSY, DONE, GRACE_SECONDS, MISTAKE, environment

@@ -18,8 +18,8 @@ from polygait.counts import count_in
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
-from polygait.population.strict_json import canonical, to_plain
 from polygait.run_config import RunConfig, is_foreign, resolve
+from polygait.storage.strict_json import canonical, to_plain
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""

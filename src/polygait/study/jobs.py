@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygait.errors import UserError
-from polygait.file_names import file_name
-from polygait.population.files import make_folder, read_bounded, refuse_links, write_atomically
-from polygait.population.strict_json import canonical, from_plain, parse, to_plain
+from polygait.storage.file_names import file_name
+from polygait.storage.files import make_folder, read_bounded, refuse_links, write_atomically
+from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 from polygait.study.checking import check_result, require_object
 from polygait.study.grid import FORMAT, Measures, StudyJob
 
@@ -196,9 +196,9 @@ def _evaluated(
         def count(done: int, total: int, place: int = place) -> None:
             tell("evaluating", (place + done / max(1, total)) / len(measures.suites), {})
 
-        wishes: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
-        wishes |= {"episodes": measures.episodes, "seed": measures.seed}
-        frames.append(evaluate(population, count, None, **wishes))
+        options: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
+        options |= {"episodes": measures.episodes, "seed": measures.seed}
+        frames.append(evaluate(population, count, None, **options))
     return pl.concat(frames).unique(["member", "condition", "variation"], keep="first", maintain_order=True)
 
 
@@ -216,11 +216,11 @@ def _held_out(
 ) -> dict[str, list[Any]] | None:
     """The member that would be chosen in every condition, and its mean return on fresh episodes."""
     from polygait.adaptation.trials import Episodes
-    from polygait.episodes import world_of
+    from polygait.episodes import task_factory
 
     if measures.held_out == 0:
         return None
-    make = world_of(population, None, threads)
+    make = task_factory(population, None, threads)
     columns: dict[str, list[Any]] = {"condition": [], "scale": [], "member": [], "mean_return": []}
     cells = frame.partition_by("condition", "variation", maintain_order=True)
     for place, cell in enumerate(cells):

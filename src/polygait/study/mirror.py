@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from polygait.errors import UserError
-from polygait.population.files import refuse_links, write_atomically
+from polygait.storage.files import refuse_links, write_atomically
 from polygait.study.jobs import RUN_AGAIN
 
 GROWING = ("status.json", "log.txt", "run/metrics.jsonl")

@@ -43,7 +43,7 @@ class Message(NamedTuple):
     reason: str = ""
 
 
-class Errand(NamedTuple):
+class RemoteJob(NamedTuple):
     """What a node is asked to do."""
 
     name: str
@@ -57,8 +57,8 @@ class Errand(NamedTuple):
     """Between two messages."""
 
 
-class Bell:
-    """An actor that tells all errands at once to come home."""
+class StopSignal:
+    """An actor that tells all remote jobs at once to come home."""
 
     def __init__(self) -> None:
         self._rung = asyncio.Event()
@@ -105,10 +105,10 @@ class RayEngine(Engine):
         self._ray = _connect(address, None if jobs is None else jobs * cpus_per_job)
         self._cpus = cpus_per_job
         self._shared = shared
-        self._task = self._ray.remote(run_errand)
+        self._task = self._ray.remote(run_remote_job)
         self._away: dict[str, _Away] = {}
         self._refused: list[Ended] = []
-        self._bell: Any = None
+        self._stop_signal: Any = None
         if self.slots == 0:
             most = max(self._node_cores(), default=0)
             self._ray.shutdown()
@@ -134,11 +134,11 @@ class RayEngine(Engine):
             self._refused.append(Ended(job.name, BUSY, str(error)))
             return
         shared = str(folder.path.absolute()) if self._shared else None
-        errand = Errand(job.name, job.measures, shared, self._cpus, versions(), SYNC_SECONDS)
+        remote_job = RemoteJob(job.name, job.measures, shared, self._cpus, versions(), SYNC_SECONDS)
         # Ray itself must not repeat a task: it would begin from the copy of the first time.
         task = self._task.options(num_cpus=self._cpus, max_retries=0, name=job.name)
-        self._bell = self._bell or self._hang_bell()
-        stream = task.remote(errand, begun, self._bell)
+        self._stop_signal = self._stop_signal or self._hang_stop_signal()
+        stream = task.remote(remote_job, begun, self._stop_signal)
         self._away[job.name] = _Away(stream, folder, lock, begun.names if begun else ())
 
     def ended(self) -> list[Ended]:
@@ -167,7 +167,7 @@ class RayEngine(Engine):
 
     def _call_home(self) -> None:
         """Let jobs save, and wait for their last messages."""
-        self._bell.ring.remote()
+        self._stop_signal.ring.remote()
         for name in [name for name, job in self._away.items() if not job.begun]:
             self._cancel(name)
         until = time.monotonic() + GRACE_SECONDS + SYNC_SECONDS
@@ -185,12 +185,12 @@ class RayEngine(Engine):
     def _node_cores(self) -> list[int]:
         return [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
 
-    def _hang_bell(self) -> Any:
+    def _hang_stop_signal(self) -> Any:
         """Where the study runs, since other nodes may be lost."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(self._ray.get_runtime_context().get_node_id(), soft=False)
-        return self._ray.remote(Bell).options(num_cpus=0, scheduling_strategy=here).remote()
+        return self._ray.remote(StopSignal).options(num_cpus=0, scheduling_strategy=here).remote()
 
     def _next(self, stream: Any) -> Message:
         try:
@@ -212,33 +212,35 @@ def _taken(path: Path, lock: contextlib.ExitStack) -> Copy:
     return copied.copy
 
 
-def run_errand(errand: Errand, begun: Copy | None, bell: Any) -> Iterator[Message]:
+def run_remote_job(remote_job: RemoteJob, begun: Copy | None, stop_signal: Any) -> Iterator[Message]:
     """What a node does: run the worker, and tell the head what changed until it ends."""
     here = versions()
-    if unlike := sorted(name for name, version in errand.versions.items() if here.get(name) != version):
-        differ = ", ".join(f"{name} {here.get(name)} instead of {errand.versions[name]}" for name in unlike)
+    if unlike := sorted(name for name, version in remote_job.versions.items() if here.get(name) != version):
+        differ = ", ".join(
+            f"{name} {here.get(name)} instead of {remote_job.versions[name]}" for name in unlike
+        )
         yield Message(None, MISTAKE, f"a node has {differ}: install the same versions on all nodes")
         return
     with contextlib.ExitStack() as place:
-        private = place.enter_context(_private_folder(errand.name, begun)) if begun is not None else None
-        path = private or Path(str(errand.folder))
+        private = place.enter_context(_private_folder(remote_job.name, begun)) if begun is not None else None
+        path = private or Path(str(remote_job.folder))
         known = stamps(private) if private else {}
-        called = place.enter_context(_listening(bell))
-        child = start_worker(path, errand.threads)
+        called = place.enter_context(_listening(stop_signal))
+        child = start_worker(path, remote_job.threads)
         place.callback(stop_workers, [child])
         yield Message(None)
-        due = time.monotonic() + errand.seconds
+        due = time.monotonic() + remote_job.seconds
         while child.poll() is None:
             if called.wait(_POLL_SECONDS):
                 stop_workers([child])
             elif private and time.monotonic() > due:
                 copied = copy_of(private, known)
-                due = time.monotonic() + errand.seconds
+                due = time.monotonic() + remote_job.seconds
                 if copied is not None:
                     known = copied.stamps
                     yield Message(copied.copy)
         last = copy_of(private, known) if private else None
-        reason = why(child.returncode, JobFolder(path, errand.measures))
+        reason = why(child.returncode, JobFolder(path, remote_job.measures))
     # The last word comes after tidying up: the head may end this process as soon as it has it.
     yield Message(last.copy if last else None, child.returncode, reason)
 
@@ -251,15 +253,15 @@ def _private_folder(name: str, begun: Copy) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _listening(bell: Any) -> Iterator[threading.Event]:
-    """An event that is set when the bell rings.
+def _listening(stop_signal: Any) -> Iterator[threading.Event]:
+    """An event that is set when the stop signal is set.
 
     A thread waits for it: the main one would lend its cores to other tasks whenever it waits for Ray.
     """
     import ray
 
     called, over = threading.Event(), threading.Event()
-    heard = bell.heard.remote()
+    heard = stop_signal.heard.remote()
 
     def listen() -> None:
         while not over.is_set():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from polygait.errors import UserError
-from polygait.population.lock import RunLock
+from polygait.storage.lock import RunLock
 from polygait.study.jobs import JobFolder, read_job, run_job, share_of_job
 
 BEAT_SECONDS = 2.0

@@ -28,7 +28,7 @@ from polygait.variations.effects import (
 class Edit:
     """One change of the world, from step `onset` of every episode on."""
 
-    verb: ClassVar[str]
+    keyword: ClassVar[str]
 
     _: KW_ONLY
     onset: int = 0
@@ -37,7 +37,7 @@ class Edit:
         if isinstance(self.onset, bool) or not isinstance(self.onset, int) or not 0 <= self.onset <= 10**9:
             raise UserError(
                 f"An onset must be a whole number of steps from 0 to 10⁹, got {self.onset!r}.",
-                f"Write for example {self.verb}…@300.",
+                f"Write for example {self.keyword}…@300.",
             )
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Edit:
         chosen = f":{mode}" if mode else ""
         number = "" if value is None else f"={float(value)!r}"
         onset = f"@{self.onset}" if self.onset else ""
-        return f"{self.verb}{names}{chosen}{number}{onset}"
+        return f"{self.keyword}{names}{chosen}{number}{onset}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Targeted(Edit):
         names = (self.targets,) if isinstance(self.targets, str) else tuple(self.targets)
         if not names or not all(name and not set(name) & set("(),+ ") for name in names):
             raise UserError(
-                f"{self.verb} needs names of parts, got {self.targets!r}.", f"Write {self.verb}(NAME)."
+                f"{self.keyword} needs names of parts, got {self.targets!r}.", f"Write {self.keyword}(NAME)."
             )
         object.__setattr__(self, "targets", names)
 
@@ -80,7 +80,7 @@ class BrokenJoint(Targeted):
     lie outside the nominal range. `limp` leaves it without torque; `weak` with a share of it.
     """
 
-    verb = "broken"
+    keyword = "broken"
     modes: ClassVar = ("lock", "limp", "weak")
 
     mode: str = "lock"
@@ -88,7 +88,7 @@ class BrokenJoint(Targeted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_mode(self.verb, self.mode, self.modes)
+        _check_mode(self.keyword, self.mode, self.modes)
         if self.mode == "weak":
             _check_scale("weak", self.strength)
         elif self.strength is not None:
@@ -112,7 +112,7 @@ class Scale(Targeted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_scale(self.verb, self.scale)
+        _check_scale(self.keyword, self.scale)
 
     def __str__(self) -> str:
         return self._text(self.targets, value=self.scale)
@@ -122,7 +122,7 @@ class Scale(Targeted):
 class ScaleMass(Scale):
     """Heavier or lighter bodies; their inertia stays (the paper's way) unless `inertia` is set."""
 
-    verb = "mass"
+    keyword = "mass"
     inertia: bool = False
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
@@ -138,7 +138,7 @@ class ScaleMass(Scale):
 class ScaleFriction(Scale):
     """More or less sliding friction of geoms. In a contact MuJoCo uses the larger of the two geoms'."""
 
-    verb = "friction"
+    keyword = "friction"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return [ModelChange("geom_friction", anatomy.geom_rows(self.targets), self.scale, column=0)]
@@ -148,7 +148,7 @@ class ScaleFriction(Scale):
 class ScaleDamping(Scale):
     """Stiffer or looser joints."""
 
-    verb = "damping"
+    keyword = "damping"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return [ModelChange("dof_damping", anatomy.dof_rows(self.targets), self.scale)]
@@ -158,7 +158,7 @@ class ScaleDamping(Scale):
 class ScaleStrength(Scale):
     """Stronger or weaker motors at some joints; those of a Gymnasium task stay within its actions' bounds."""
 
-    verb = "strength"
+    keyword = "strength"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return _scaled_torque(anatomy, self.targets, self.scale)
@@ -172,7 +172,7 @@ class GlobalScale(Edit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_scale(self.verb, self.scale)
+        _check_scale(self.keyword, self.scale)
 
     def __str__(self) -> str:
         return self._text(value=self.scale)
@@ -182,7 +182,7 @@ class GlobalScale(Edit):
 class ScaleGravity(GlobalScale):
     """Stronger or weaker gravity."""
 
-    verb = "gravity"
+    keyword = "gravity"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return [ModelChange("opt.gravity", (0, 1, 2), self.scale)]
@@ -192,7 +192,7 @@ class ScaleGravity(GlobalScale):
 class ScaleVoltage(GlobalScale):
     """A fuller or emptier battery, on robots whose motors run on one."""
 
-    verb = "voltage"
+    keyword = "voltage"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         if not anatomy.battery:
@@ -208,7 +208,7 @@ class SensorFailure(Targeted):
     given standard deviation; `bias` adds a constant. Reward and termination see the true state.
     """
 
-    verb = "sensor"
+    keyword = "sensor"
     modes: ClassVar = ("zero", "freeze", "noise", "bias")
 
     mode: str = "zero"
@@ -216,7 +216,7 @@ class SensorFailure(Targeted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_mode(self.verb, self.mode, self.modes)
+        _check_mode(self.keyword, self.mode, self.modes)
         if self.mode == "noise":
             _check_scale("sensor:noise", self.amount)
         elif self.mode == "bias":
@@ -238,7 +238,7 @@ class SensorFailure(Targeted):
 class MotorFailure(Targeted):
     """Motors that no longer hear commands: their actions become 0."""
 
-    verb = "motor"
+    keyword = "motor"
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         return [ActionGain(anatomy.action_indices(self.targets), 0.0)]
@@ -251,7 +251,7 @@ class MotorFailure(Targeted):
 class ActionDelay(Edit):
     """Actions that arrive late by some steps; until the first arrives the robot receives zeros."""
 
-    verb = "delay"
+    keyword = "delay"
     steps: float
 
     def __post_init__(self) -> None:
@@ -305,14 +305,14 @@ def _scaled_torque(anatomy: Anatomy, joints: Names, scale: float) -> list[Effect
     return [ModelChange(field, rows, scale) for field in ("actuator_gainprm", "actuator_biasprm")]
 
 
-def _check_scale(verb: str, scale: float | None) -> None:
+def _check_scale(keyword: str, scale: float | None) -> None:
     if scale is None or isinstance(scale, bool) or not math.isfinite(scale) or scale <= 0:
         raise UserError(
-            f"{verb} needs a finite scale above 0, got {'none' if scale is None else scale}.",
-            f"Write for example {verb}…=1.5; a motor without torque is broken(JOINT):limp.",
+            f"{keyword} needs a finite scale above 0, got {'none' if scale is None else scale}.",
+            f"Write for example {keyword}…=1.5; a motor without torque is broken(JOINT):limp.",
         )
 
 
-def _check_mode(verb: str, mode: str, known: tuple[str, ...]) -> None:
+def _check_mode(keyword: str, mode: str, known: tuple[str, ...]) -> None:
     if mode not in known:
-        raise unknown_name(f"mode of {verb}", mode, known)
+        raise unknown_name(f"mode of {keyword}", mode, known)

@@ -3,7 +3,7 @@
     variation := edit ("+" edit)*  |  "nominal"
     edit      := name ["(" target ("," target)* ")"] [":" mode] ["=" number] ["@" onset]
 
-A name is a verb of the language (broken, mass, …) or one of the robot's own conditions, which stands
+A name is a keyword of the language (broken, mass, …) or one of the robot's own conditions, which stands
 for the text that the robot's file gives it: one edit, or several. An onset is handed on to all of them, a
 number to those that lack one, a mode to a single edit.
 """
@@ -112,7 +112,7 @@ def _words(piece: str, text: str) -> _Words:
     if match is None:
         raise UserError(
             f"Cannot read {piece!r} in the variation {text!r}.",
-            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300 or VERB(TARGET,…)…; join several with '+'.",
+            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300 or KEYWORD(TARGET,…)…; join several with '+'.",
         )
     targets = match["targets"]
     return _Words(
@@ -194,14 +194,14 @@ def _build(words: _Words, conditions: Mapping[str, str]) -> Edit:
 
 
 class _Form(NamedTuple):
-    """Which pieces a verb takes, and what it builds from them."""
+    """Which pieces a keyword takes, and what it builds from them."""
 
     example: str
     build: Callable[[_Words], Edit]
     targets: bool = True
     modes: tuple[str, ...] = ()
     numbered_modes: tuple[str, ...] = ()
-    """Modes that need a number where the verb itself does not."""
+    """Modes that need a number where the keyword itself does not."""
     number: bool = False
 
 
@@ -242,5 +242,5 @@ _FORMS = {
         "delay=2", lambda w: ActionDelay(w.value or 0.0, onset=w.onset), targets=False, number=True
     ),
 }
-FORMS = {verb: form.example for verb, form in _FORMS.items()}
-"""An example of every verb of the language."""
+FORMS = {keyword: form.example for keyword, form in _FORMS.items()}
+"""An example of every keyword of the language."""

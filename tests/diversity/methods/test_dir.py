@@ -20,7 +20,7 @@ from polygait.diversity.inverse_dynamics import Transitions
 from polygait.diversity.method import Setting
 from polygait.diversity.methods.dir import DirConfig, Regulation
 from polygait.errors import UserError
-from polygait.population.tensors import pack, unpack
+from polygait.storage.tensors import pack, unpack
 from polygait.tasks.state import StateFilter
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")

@@ -29,8 +29,8 @@ def acting(means, noise=0.0, seed=0):
     return cohort_rollout(states, action, states, means)
 
 
-def reward(rollout, alpha=1.0, **wishes):
-    method = Dvd(DvdConfig(**wishes), EVERYTHING, alpha)
+def reward(rollout, alpha=1.0, **options):
+    method = Dvd(DvdConfig(**options), EVERYTHING, alpha)
     members, size = rollout.action.shape[1], rollout.action.shape[-1]
     state = method.init(keys(), Setting(size, members), [])
     return method.intrinsic_reward(state, rollout).reward

@@ -11,7 +11,7 @@ import polygait as pg
 from polygait import learning, training
 from polygait.learning import ppo
 from polygait.learning.learners import ppo as learner
-from polygait.population.trees import flatten_tree
+from polygait.storage.trees import flatten_tree
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 

@@ -133,7 +133,7 @@ def test_members_are_drawn_into_files(population, tmp_path, name, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "member", "wishes", "words"),
+    ("name", "member", "options", "words"),
     [
         ("gait.gif", 0, {}, ".mp4 for a film"),
         ("gait.mp4", 0, {"frames": 3}, "frames is of a strip"),
@@ -147,7 +147,7 @@ def test_members_are_drawn_into_files(population, tmp_path, name, kind):
         ("gait.mp4", 0, {"on": "ant"}, "other state parts"),
     ],
 )
-def test_mistakes_are_explained_and_leave_no_file(population, tmp_path, name, member, wishes, words):
+def test_mistakes_are_explained_and_leave_no_file(population, tmp_path, name, member, options, words):
     with pytest.raises(UserError, match=re.escape(words)):
-        render(population, member, tmp_path / name, RenderConfig(**wishes))
+        render(population, member, tmp_path / name, RenderConfig(**options))
     assert not any(tmp_path.iterdir())

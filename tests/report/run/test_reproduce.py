@@ -6,9 +6,9 @@ import pytest
 import tyro
 
 import polygait as pg
+from polygait.commands import training
 from polygait.report.run.reproduce import train_command
 from polygait.run_config import resolve
-from polygait.verbs import training
 
 
 def read_back(command, monkeypatch):
@@ -16,8 +16,8 @@ def read_back(command, monkeypatch):
     seen = []
     monkeypatch.setattr("polygait.runs.train", lambda config, out, report: seen.append((config, out)))
     monkeypatch.setattr(training, "_run", lambda path, work, tensorboard: work(None))
-    program, verb, *words = shlex.split(command)
-    assert (program, verb) == ("polygait", "train")
+    program, command, *words = shlex.split(command)
+    assert (program, command) == ("polygait", "train")
     tyro.cli(training.train, args=words)
     ((config, out),) = seen
     return resolve(config), out

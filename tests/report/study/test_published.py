@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
+from polygait.report.study.significance import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import best_values, published
 from polygait.report.study.tables import (
     all_tables,

@@ -13,7 +13,6 @@ from tests.study import small
 import polygait as pg
 from polygait import cli
 from polygait.errors import UserError
-from polygait.population.strict_json import canonical, to_plain
 from polygait.report.pictures.scene import require_drawable
 from polygait.report.study.contents import study_figures, study_sources
 from polygait.report.study.page import caption, study_page, write_study_page
@@ -21,10 +20,11 @@ from polygait.report.study.report import write_report
 from polygait.report.study.sources import published
 from polygait.report.study.tables import all_tables
 from polygait.run_config import resolve
+from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
-from polygait.study.place import is_study, locate, report_folder
 from polygait.study.results import read_results
+from polygait.study.study_paths import is_study, locate, report_folder
 from polygait.tasks.schedule import of_kind, schedule
 from polygait.variations import ModelChange, parse_variation
 
@@ -125,9 +125,9 @@ def test_the_differences_are_what_our_robots_are():
     ]
 
 
-def finished(tmp_path, name="small", **wishes):
+def finished(tmp_path, name="small", **options):
     """A study with one finished job of two, as its folder would be."""
-    file = small.write(tmp_path, name, **wishes)
+    file = small.write(tmp_path, name, **options)
     study = read_study(file)
     folder = tmp_path / "runs" / study.name
     for place, job in enumerate(study.jobs()):

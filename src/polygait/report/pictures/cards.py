@@ -13,7 +13,6 @@ import numpy as np
 
 from polygait.charts import FONT
 from polygait.errors import UserError
-from polygait.population.files import write_atomically
 from polygait.report.pictures.images import png
 from polygait.report.pictures.labels import (
     LINE,
@@ -35,6 +34,7 @@ from polygait.report.pictures.scene import (
     torso,
 )
 from polygait.report.pictures.state_parts import state_patterns
+from polygait.storage.files import write_atomically
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.registry import make_task
 from polygait.tasks.robot import foot_geoms

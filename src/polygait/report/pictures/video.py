@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from polygait.config import seed_problems
-from polygait.episodes import Job, world_of
+from polygait.episodes import Job, task_factory
 from polygait.errors import UserError, unknown_name
-from polygait.population.files import write_atomically
 from polygait.population.population import Population
 from polygait.progress import Count, silent
 from polygait.report.pictures.images import mp4, png
@@ -24,6 +23,7 @@ from polygait.report.pictures.painters import Painter, make_painter
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.recording import Recording, record
 from polygait.report.pictures.scene import Stage, changed_geoms, require_drawable
+from polygait.storage.files import write_atomically
 from polygait.study.engines import available_cores
 from polygait.tasks.mujoco import MujocoTask
 from polygait.variations import parse_variation
@@ -106,7 +106,7 @@ def render(
         raise UserError("\n".join(problems))
     if not 0 <= member < len(population):
         raise unknown_name("member", str(member), [str(one.index) for one in population.members])
-    make = world_of(population, config.on, None)
+    make = task_factory(population, config.on, None)
     task = require_drawable(make(1))
     task.set_variation(config.variation)
     (recording,) = record(population, [Job(member, config.variation, config.seed)], make)

@@ -17,10 +17,10 @@ import polars as pl
 from polygait.adaptation import Adaptation, read_adaptation
 from polygait.errors import UserError
 from polygait.evaluation import SCHEMA
-from polygait.population.files import read_bounded
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
+from polygait.storage.files import read_bounded
 from polygait.tasks.registry import task_names
 from polygait.training import NOMINAL_EPISODES
 

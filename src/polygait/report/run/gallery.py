@@ -43,7 +43,7 @@ _ROW = 4  # pictures in one image: a strip has two rows, a story one
 
 
 @dataclass(frozen=True)
-class Wishes:
+class GalleryOptions:
     """What a report should hold."""
 
     pictures: bool = True
@@ -82,7 +82,7 @@ class Gallery:
     gaps: list[Gap] = field(default_factory=list)
 
 
-def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> Gallery:
+def open_gallery(findings: Findings, options: GalleryOptions, report: Count = silent) -> Gallery:
     """Run and draw all that a page shows of a run."""
     gallery = Gallery()
     population = findings.population
@@ -114,9 +114,9 @@ def open_gallery(findings: Findings, wishes: Wishes, report: Count = silent) -> 
         refusal, twin = not_drawable(task), drawable_twin(task.name)
         drawn = f"polygait render {findings.path} --on {twin} --out gait.mp4" if twin else refusal.remedy
         gallery.gaps.append(Gap("There are no pictures", refusal.problem, drawn))
-    elif wishes.pictures or wishes.video:
-        _draw(gallery, task, wishes, report)
-    if not wishes.video and isinstance(task, MujocoTask):
+    elif options.pictures or options.video:
+        _draw(gallery, task, options, report)
+    if not options.video and isinstance(task, MujocoTask):
         gallery.gaps.append(
             Gap(
                 "There are no films",
@@ -148,11 +148,11 @@ def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choic
     return stories[:MOST_STORIES]
 
 
-def _draw(gallery: Gallery, task: MujocoTask, wishes: Wishes, report: Count) -> None:
+def _draw(gallery: Gallery, task: MujocoTask, options: GalleryOptions, report: Count) -> None:
     shown = [recordings[0] for recordings in gallery.episodes.values()]
     damaged = [one for story in gallery.stories for one in (story.chosen, story.usual)]
-    strips = {one.job: one for one in [*shown, *damaged]} if wishes.pictures else {}
-    films = shown if wishes.video else []
+    strips = {one.job: one for one in [*shown, *damaged]} if options.pictures else {}
+    films = shown if options.video else []
     total, done = len(strips) + len(films) + 1, 0
 
     def step() -> None:
@@ -161,18 +161,18 @@ def _draw(gallery: Gallery, task: MujocoTask, wishes: Wishes, report: Count) -> 
         report(done, total)
 
     report(0, total)
-    with Studio(task, STRIP_SIZE, wishes.renderer) as studio:
+    with Studio(task, STRIP_SIZE, options.renderer) as studio:
         gallery.renderer = studio.renderer
         for job, one in strips.items():
             gallery.strips[job] = _strip(studio, one, STRIP_FRAMES if job.variation is None else _ROW)
             step()
     if films:
-        with Studio(task, FILM_SIZE, wishes.renderer) as studio:
+        with Studio(task, FILM_SIZE, options.renderer) as studio:
             for one in films:
                 pictures = studio.pictures(one, film_moments(one, 1.0, FILM_SECONDS))
                 gallery.films[one.job.member] = mp4(pictures, FRAMES_PER_SECOND)
                 step()
-    gallery.card = robot_card(task, wishes.renderer)
+    gallery.card = robot_card(task, options.renderer)
     step()
 
 

@@ -14,7 +14,7 @@ from polygait.report.run.charts_population import contact_chart, population_map
 from polygait.report.run.charts_training import bonus_curves, learning_curves
 from polygait.report.run.conditions import conditions_section, heat_cells, sweep_rows
 from polygait.report.run.findings import Findings, gather
-from polygait.report.run.gallery import Gallery, Wishes, open_gallery
+from polygait.report.run.gallery import Gallery, GalleryOptions, open_gallery
 from polygait.report.run.members import described_axes, members_section
 from polygait.report.run.sections import (
     damage_section,
@@ -28,7 +28,7 @@ from polygait.report.web.parts import Report, require_html, write_page
 
 
 @dataclass(frozen=True)
-class ReportConfig(Wishes):
+class ReportConfig(GalleryOptions):
     """What a report should hold, and where its charts go beside the page."""
 
     figures: str | None = None

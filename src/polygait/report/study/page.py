@@ -18,8 +18,8 @@ from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
 from polygait.study.grid import Study
-from polygait.study.place import locate, report_folder
 from polygait.study.results import Results, read_results
+from polygait.study.study_paths import locate, report_folder
 
 _LONG_TABLE = 16
 """Rows; a longer one is folded."""

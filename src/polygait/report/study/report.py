@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polygait.file_names import file_name
-from polygait.population.files import START_AGAIN, refuse_links, write_atomically
 from polygait.report.study.contents import caption, study_figures, study_sources
 from polygait.report.study.page import study_page, told_versions
 from polygait.report.study.tables import all_tables
 from polygait.report.study.typeset import Table
 from polygait.report.web.parts import write_page
+from polygait.storage.file_names import file_name
+from polygait.storage.files import START_AGAIN, refuse_links, write_atomically
 from polygait.study.grid import Study
 from polygait.study.results import Results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from polygait.report.names import method_title, ordered_methods, title_of, words_of
-from polygait.report.study.certainty import aggregate_table, best_of_table, comparison_table
+from polygait.report.study.significance import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import (
     KEPT,
     OURS,

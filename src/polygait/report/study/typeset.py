@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polygait.file_names import file_name
-from polygait.population.files import START_AGAIN, write_atomically
+from polygait.storage.file_names import file_name
+from polygait.storage.files import START_AGAIN, write_atomically
 
 NOTHING = "–"
 _LATEX = {"±": r"\pm", "–": "--", "−": "-", "…": r"\dots", "×": r"\times"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polygait.errors import UserError
-from polygait.population.files import write_atomically
 from polygait.report.web.html import Html, command, tag
+from polygait.storage.files import write_atomically
 
 
 class Gap(NamedTuple):

@@ -1,4 +1,4 @@
-"""The verbs of experiments about filters: filters, motivation."""
+"""The commands of experiments about filters: filters, motivation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json as json_module
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from polygait.commands.shared import RunPath, interruptible
 from polygait.console import print_filters, print_motivation
-from polygait.verbs.shared import RunPath, interruptible
 
 if TYPE_CHECKING:
     from polygait.experiments.motivation import Result
@@ -44,7 +44,7 @@ def filters(
     from polygait.population.population import load
     from polygait.progress import Counter, finish
 
-    wishes = {
+    options = {
         "remove": remove,
         "member": member,
         "episodes": episodes,
@@ -52,7 +52,7 @@ def filters(
         "seed": seed,
         "threads": threads,
     }
-    diagnosis = diagnose(load(run), Counter("filters"), **wishes)
+    diagnosis = diagnose(load(run), Counter("filters"), **options)
     finish()
     if json:
         print(json_module.dumps(diagnosis.to_json(), indent=2))

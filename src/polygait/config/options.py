@@ -152,12 +152,12 @@ class FiltersConfig:
         return seed_problems(self.seed) + count_problems(self, {"episodes": 3, "epochs": 1, "threads": 1})
 
 
-def from_wishes(kind: type[Record], wishes: Mapping[str, Any]) -> Record:
+def from_options(kind: type[Record], options: Mapping[str, Any]) -> Record:
     """A record of choices from a caller's keywords; an unknown one is named with its neighbours."""
-    for name in wishes:
+    for name in options:
         if name not in (known := [field.name for field in fields(kind)]):
             raise unknown_name("option", name, known)
-    return checked_kinds(with_whole_numbers(kind(**wishes)))
+    return checked_kinds(with_whole_numbers(kind(**options)))
 
 
 def with_whole_numbers(record: Record) -> Record:

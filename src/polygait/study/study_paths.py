@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polygait.errors import UserError
-from polygait.population.files import refuse_links
 from polygait.run_config import RunConfig
+from polygait.storage.files import refuse_links
 from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
 

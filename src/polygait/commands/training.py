@@ -1,4 +1,4 @@
-"""The verbs that grow populations: train, resume, extend."""
+"""The commands that grow populations: train, resume, extend."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro.conf
 
+from polygait.commands.experiments import go_on_with_motivation
+from polygait.commands.shared import RunPath, interruptible
 from polygait.console import print_members
 from polygait.errors import UserError
-from polygait.verbs.experiments import go_on_with_motivation
-from polygait.verbs.shared import RunPath, interruptible
 
 if TYPE_CHECKING:
     from polygait.population.population import Population

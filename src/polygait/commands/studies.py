@@ -1,4 +1,4 @@
-"""The verbs of `polygait study`: parse, call, print."""
+"""The commands of `polygait study`: parse, call, print."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def study_run(
     """
     from polygait.study.engines import RETRIES, run_jobs
     from polygait.study.grid import read_study
-    from polygait.study.place import study_folder
     from polygait.study.status import Overview
+    from polygait.study.study_paths import study_folder
 
     asked = read_study(study)
     wanted, folder = asked.jobs(), study_folder(asked, out)
@@ -92,10 +92,10 @@ def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = Fa
 
     """
     from polygait.console import print_study
-    from polygait.population.strict_json import to_plain
+    from polygait.storage.strict_json import to_plain
     from polygait.study.grid import read_study
-    from polygait.study.place import study_folder
     from polygait.study.status import study_status as statuses
+    from polygait.study.study_paths import study_folder
 
     asked = read_study(study)
     found = statuses(asked.jobs(), study_folder(asked, out))
@@ -121,8 +121,8 @@ def study_report(
     """
     from polygait.report.study.report import write_report
     from polygait.study.grid import read_study
-    from polygait.study.place import report_folder, study_folder
     from polygait.study.results import read_results
+    from polygait.study.study_paths import report_folder, study_folder
 
     asked = read_study(study)
     folder = study_folder(asked, out)
@@ -197,9 +197,9 @@ def _every_second(overview: Callable[[], tuple[float, str]]) -> Callable[[], Non
     return watch
 
 
-def _command(verb: str, study: str, **options: object) -> str:
+def _command(command: str, study: str, **options: object) -> str:
     """How to ask for it in a shell, with the options that were given."""
-    words = ["polygait", "study", verb, study]
+    words = ["polygait", "study", command, study]
     for name, value in options.items():
         if value is not None and value is not False:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]

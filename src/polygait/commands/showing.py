@@ -1,4 +1,4 @@
-"""The verbs that show robots and what was found: tasks, render, report."""
+"""The commands that show robots and what was found: tasks, render, report."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import tyro.conf
 
+from polygait.commands.shared import RunPath
 from polygait.console import print_report, print_task, print_tasks
 from polygait.errors import UserError
-from polygait.verbs.shared import RunPath
 
 Renderer = Literal["auto", "egl", "osmesa", "rays"]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
@@ -117,7 +117,7 @@ def report(
         renderer: egl, osmesa or rays; auto takes the first of them that works.
 
     """
-    from polygait.study.place import is_study
+    from polygait.study.study_paths import is_study
 
     if is_study(run):
         from polygait.report.study.page import write_study_page

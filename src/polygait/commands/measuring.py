@@ -1,4 +1,4 @@
-"""The verbs that try and measure members: adapt, evaluate, behaviour."""
+"""The commands that try and measure members: adapt, evaluate, behaviour."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json as json_module
 import sys
 from typing import TYPE_CHECKING
 
+from polygait.commands.shared import RunPath
 from polygait.console import print_adaptation, print_behaviour, print_evaluation
-from polygait.verbs.shared import RunPath
 
 if TYPE_CHECKING:
     from polygait.evaluation import Plan
@@ -50,11 +50,11 @@ def adapt(
     """
     from polygait.adaptation import adapt as adapt_population
     from polygait.population.population import load
-    from polygait.population.strict_json import to_plain
     from polygait.progress import Counter, finish
+    from polygait.storage.strict_json import to_plain
 
     population = load(run)
-    wishes = {
+    options = {
         "selector": selector,
         "episodes": episodes,
         "trials": trials,
@@ -65,7 +65,7 @@ def adapt(
         "on": on,
         "threads": threads,
     }
-    result = adapt_population(population, variation, Counter("trials"), **wishes)
+    result = adapt_population(population, variation, Counter("trials"), **options)
     finish()
     if json:
         print(json_module.dumps(to_plain(result.to_json()), indent=2))
@@ -107,9 +107,9 @@ def evaluate(
         told += f"{plan.most_steps:,} steps: about {duration(plan.seconds)} if nobody falls."
         print(told if plan.episodes else "Nothing to run: all was measured before.", file=sys.stderr)
 
-    wishes = {"suite": suite, "episodes": episodes, "seed": seed, "on": on, "threads": threads}
+    options = {"suite": suite, "episodes": episodes, "seed": seed, "on": on, "threads": threads}
     try:
-        frame = evaluate_population(load(run), Counter("episodes"), announce, **wishes)
+        frame = evaluate_population(load(run), Counter("episodes"), announce, **options)
     except KeyboardInterrupt:
         finish()
         print("Stopped; finished conditions are kept: the same command goes on.", file=sys.stderr)
@@ -148,18 +148,18 @@ def behaviour(
     """
     from polygait.behaviour import measure_behaviour
     from polygait.population.population import load
-    from polygait.population.strict_json import to_plain
     from polygait.progress import Counter, finish
+    from polygait.storage.strict_json import to_plain
 
     population = load(run)
-    wishes = {
+    options = {
         "states": states,
         "episodes": episodes,
         "transitions": transitions,
         "seed": seed,
         "threads": threads,
     }
-    result = measure_behaviour(population, Counter, **wishes)
+    result = measure_behaviour(population, Counter, **options)
     finish()
     if json:
         print(json_module.dumps(to_plain(result.to_json()), indent=2))

@@ -16,7 +16,7 @@ import numpy as np
 import safetensors.numpy
 
 from polygait.errors import UserError
-from polygait.population.strict_json import canonical
+from polygait.storage.strict_json import canonical
 
 ARRAYS_LIMIT = 4 * 2**30
 FILE_LIMIT = ARRAYS_LIMIT + 100_000_008  # and the longest header safetensors reads

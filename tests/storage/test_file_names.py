@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from polygait.file_names import file_name
+from polygait.storage.file_names import file_name
 
 
 @pytest.mark.parametrize("text", ["broken-foot", "foot-mass=1.5+broken-foot@300", "a.b", "x" * 80])

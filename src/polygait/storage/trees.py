@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polygait.errors import UserError
-from polygait.population.tensors import STORABLE
+from polygait.storage.tensors import STORABLE
 
 
 def flatten_tree(tree: Any) -> dict[str, np.ndarray]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from polygait.errors import UserError
-from polygait.population.tensors import pack, unpack
-from polygait.population.trees import flatten_tree, unflatten_tree
+from polygait.storage.tensors import pack, unpack
+from polygait.storage.trees import flatten_tree, unflatten_tree
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint8, np.bool_]
 ARRAYS = st.sampled_from(DTYPES).flatmap(

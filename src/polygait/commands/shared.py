@@ -1,4 +1,4 @@
-"""What several verbs need."""
+"""What several commands need."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from polygait.errors import UserError
-from polygait.population.files import RESUME, explaining_writes, write_all
+from polygait.storage.files import RESUME, explaining_writes, write_all
 
 _POLL_SECONDS = 0.02
 _LONGEST_NOTE = 300

@@ -1,0 +1,1 @@
+"""What `polygait COMMAND` does: parse, call, print. Heavy imports happen inside the commands."""

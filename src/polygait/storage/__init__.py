@@ -1,0 +1,1 @@
+"""Below everything: atomic files, a lock, strict JSON, tensors, trees of arrays, names from strangers."""
