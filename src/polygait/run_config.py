@@ -150,9 +150,9 @@ def _plain(config: TrainConfig) -> TrainConfig:
     """Counts as Python's whole numbers, and a single text where several may stand as a list of one."""
     found: dict[str, Any] = {}
     for name in ("remove", "overrides"):
-        if (value := getattr(config, name)) is not None:
-            several = (value,) if isinstance(value, str) else value
-            found[name] = tuple(several) if isinstance(several, Iterable) else several
+        value = getattr(config, name)
+        if isinstance(value, Iterable):
+            found[name] = (value,) if isinstance(value, str) else tuple(value)
     return dataclasses.replace(with_whole_numbers(config), **found)
 
 
