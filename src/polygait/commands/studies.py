@@ -54,7 +54,10 @@ def study_run(
     wanted, folder = asked.jobs(), study_folder(asked, out)
     again, report = _command("run", study, out=out, **options.given), _command("report", study, out=out)
     if options.retries < 0:
-        raise UserError(f"`retries` must not be negative, got {options.retries}.", "Give 0 for none.")
+        raise UserError(
+            f"`retries` must not be negative, got {options.retries}.",
+            f"Leave it out for {StudyRunConfig.retries}.",
+        )
     chosen = _engine(options)
     try:
         if not _announce(asked, wanted, folder, chosen.slots):
