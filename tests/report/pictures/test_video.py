@@ -132,6 +132,7 @@ def test_members_are_drawn_into_files(population, tmp_path, name, kind):
     assert frames[0].height == 48 and frames[0].width == (64 if kind == "h264" else 8 * 64 + 7 * 3)
 
 
+@pytest.mark.usefixtures("unchecked_annotations")
 @pytest.mark.parametrize(
     ("name", "member", "options", "words"),
     [
