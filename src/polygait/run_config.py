@@ -20,6 +20,8 @@ from polygait.learning.registry import LEARNERS
 from polygait.tasks.defaults import PRESETS, TaskDefaults
 from polygait.tasks.registry import task_defaults
 
+_OWN = ("keep", "fade")
+"""Settings of a run that belong to no section."""
 MEMBERS = 10
 """The paper's population."""
 
@@ -37,6 +39,7 @@ class RunConfig:
     remove: tuple[str, ...] | None
     """None is the robot's default filter."""
     alpha: float
+    """The paper's factor of the bonus, where `diversity` does not measure it."""
     envs: int
     keep: Literal["last", "best-episode"]
     """Which weights a member keeps: the last, or those of the best single deterministic episode."""
@@ -45,6 +48,10 @@ class RunConfig:
     method_config: Any
     """The settings of the method."""
     task_options: dict[str, Any] = field(default_factory=dict)
+    diversity: float | None = None
+    """How far the bonus may move the reward, as a share of what the task pays; None where alpha counts."""
+    fade: float = 0.0
+    """The share of training by which a bonus measured by `diversity` has faded away; 0 keeps it."""
 
     @property
     def iterations(self) -> int:
@@ -118,6 +125,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         preset=preset,
         remove=robot.removed.get(preset) if config.remove is None else tuple(config.remove),
         alpha=_alpha(config, method, robot),
+        diversity=config.diversity,
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
@@ -242,11 +250,11 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
     known = [
         f"{part}.{one.name}" for part, record in run.sections.items() for one in dataclasses.fields(record)
     ]
-    if not equals or path not in (*known, "keep"):
-        return run, f"Unknown setting: {text!r}. {did_you_mean(path, (*known, 'keep'))}"
+    if not equals or path not in (*known, *_OWN):
+        return run, f"Unknown setting: {text!r}. {did_you_mean(path, (*known, *_OWN))}"
     try:
-        if path == "keep":
-            return with_setting(run, "keep", value), ""
+        if path in _OWN:
+            return with_setting(run, path, value), ""
         return run.with_section(section, with_setting(run.sections[section], name, value)), ""
     except ValueError as error:
         return run, f"{path} must be {error}, got {value!r}."

@@ -68,7 +68,9 @@ class TrainConfig:
     remove: tuple[str, ...] | str | None = None
     """State parts that f(s) removes, for members to differ there. () keeps all, ("*",) keeps none."""
     alpha: float | None = None
-    """Factor of the diversity bonus; multi and pg have none."""
+    """Factor of the diversity bonus, in the paper's form; multi and pg have none."""
+    diversity: float | None = None
+    """The same without units: how far the bonus may move the reward, as a share of what the task pays."""
     envs: int | None = None
     """Environments per member."""
     threads: int | None = None

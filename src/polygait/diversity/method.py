@@ -31,9 +31,9 @@ class Setting(NamedTuple):
 
 
 class IntrinsicReward(NamedTuple):
-    """The reward a method adds."""
+    """What a method would pay, in units of its own; how much it weighs is not its business (strength.py)."""
 
-    reward: Float[np.ndarray, "time member env"]
+    value: Float[np.ndarray, "time member env"]
     statistics: Statistics
 
 
@@ -92,10 +92,9 @@ class Method(ABC):
     update_cost: ClassVar[float] = 0.0
     """Time of its own update, as a share of PPO's with ten epochs."""
 
-    def __init__(self, config: Any, state_filter: StateFilter, alpha: float) -> None:
+    def __init__(self, config: Any, state_filter: StateFilter) -> None:
         self.config = config
         self.filter = state_filter
-        self.alpha = alpha
 
     @classmethod
     def prepare(cls, config: Any, best_return: Callable[[str], float]) -> Any:
@@ -128,7 +127,7 @@ class Method(ABC):
 
     @abstractmethod
     def intrinsic_reward(self, state: Any, rollout: Rollout) -> IntrinsicReward:
-        """The reward to add to the task's."""
+        """What each transition is worth to diversity, before any factor."""
 
     @abstractmethod
     def update(
