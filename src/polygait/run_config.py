@@ -51,7 +51,7 @@ class RunConfig:
     diversity: float | None = None
     """How far the bonus may move the reward, as a share of what the task pays; None where alpha counts."""
     fade: float = 0.0
-    """The share of training by which a bonus measured by `diversity` has faded away; 0 keeps it."""
+    """The share of a member's training by which its bonus has faded away; 0 keeps it to the end."""
 
     @property
     def iterations(self) -> int:
@@ -125,7 +125,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         preset=preset,
         remove=robot.removed.get(preset) if config.remove is None else tuple(config.remove),
         alpha=_alpha(config, method, robot),
-        diversity=config.diversity,
+        diversity=_diversity(config, method, learner),
+        fade=method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
@@ -169,8 +170,12 @@ def _problems(config: TrainConfig) -> list[str]:
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
-    if config.alpha is not None and not 0 <= config.alpha < float("inf"):
-        found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
+    for name in ("alpha", "diversity"):
+        value = getattr(config, name)
+        if value is not None and not 0 <= value < float("inf"):
+            found.append(f"`{name}` must be a finite number, at least 0, got {value}.")
+    if config.alpha is not None and config.diversity is not None:
+        found.append("`alpha` and `diversity` both say how strong the bonus is: give one of them.")
     return found
 
 
@@ -191,8 +196,11 @@ def _unknown_names(config: TrainConfig) -> list[str]:
 def _problems_of_method(config: TrainConfig) -> list[str]:
     """Choices that the method does not go with."""
     method, found = METHODS.find(config.method), []
-    if config.alpha is not None and not method.has_bonus:
-        found.append(f"`alpha` is the factor of a bonus that {config.method} does not have: leave it out.")
+    for name in ("alpha", "diversity"):
+        if getattr(config, name) is not None and not method.has_bonus:
+            found.append(
+                f"`{name}` is the strength of a bonus that {config.method} does not have: leave it out."
+            )
     if method.needs_peers and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
@@ -221,6 +229,13 @@ def _problems_together(run: RunConfig, method: type[Method], learner: type[Learn
             f"{learner.name} learns again and again from remembered rewards, but the bonus of {run.method} "
             "with these settings changes while members train; choose another learner, or multi."
         )
+    if learner.off_policy and run.diversity is not None:
+        found.append(
+            f"{learner.name} learns again and again from remembered rewards, but `diversity` measures the bonus "
+            "anew in every rollout; give `alpha` instead."
+        )
+    if not 0 <= run.fade <= 1:
+        found.append(f"fade must lie in [0, 1], got {run.fade}.")
     return found + method.problems(run.method_config, run.members, steps)
 
 
@@ -228,6 +243,13 @@ def _alpha(config: TrainConfig, method: type[Method], robot: TaskDefaults) -> fl
     if config.alpha is not None:
         return config.alpha
     return robot.alpha.get(config.method, method.default_alpha) if method.has_bonus else 0.0
+
+
+def _diversity(config: TrainConfig, method: type[Method], learner: type[Learner]) -> float | None:
+    """Strength without units, unless a user or a learner needs a fixed factor."""
+    if config.diversity is not None or config.alpha is not None:
+        return config.diversity
+    return None if learner.off_policy else method.default_diversity.get(config.preset)
 
 
 def _with_defaults(run: RunConfig, settings: Mapping[str, Any]) -> RunConfig:

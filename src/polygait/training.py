@@ -180,7 +180,7 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
         iteration=state.iteration + 1,
     )
     numbers = {**learned.statistics, **bonus.statistics, **updated.statistics}
-    if bonus.value.any():
+    if method.has_bonus:
         numbers |= bonus_statistics(bonus.value, weighed.reward, rollout)
     record = {
         "members": [cohort.first, cohort.first + cohort.size],
@@ -197,10 +197,10 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
 def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: Rollout) -> WeighedBonus:
     """The bonus as a reward beside the task's: by the paper's factor, or as a share of what the task pays."""
     config = cohort.config
+    weight = fading(int(state.iteration) / config.iterations, config.fade)
     if config.diversity is None:
-        return WeighedBonus(config.alpha * bonus.value, state.scale)
-    factor = config.diversity * fading(int(state.iteration) / config.iterations, config.fade)
-    return weigh(state.scale, bonus.value, rollout.reward, factor)
+        return WeighedBonus(weight * config.alpha * bonus.value, state.scale)
+    return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
 
 
 def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) -> Rollout:
@@ -277,7 +277,8 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
     cohort.run.truncate_metrics(checkpoint.metadata["metrics"])
     cohort.task.restore(checkpoint.section("task."))
     cohort.learner.restore(checkpoint.section("learner."))
-    return unflatten_tree(like, _migrated(checkpoint.section("state")))
+    unknown = {f".scale{name}": array for name, array in flatten_tree(like.scale).items()}
+    return unflatten_tree(like, unknown | _migrated(checkpoint.section("state")))
 
 
 def _migrated(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

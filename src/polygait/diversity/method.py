@@ -79,6 +79,10 @@ class Method(ABC):
     """Values of Config that differ from its defaults, per preset."""
     default_alpha: ClassVar[float] = 0.0
     """The usual factor of its bonus, for robots that name no other."""
+    default_diversity: ClassVar[Mapping[str, float]] = {}
+    """Per preset, the strength of its bonus as a share of what the task pays; where none is given, alpha counts."""
+    default_fade: ClassVar[Mapping[str, float]] = {}
+    """Per preset, the share of training by which its bonus has faded away."""
     has_bonus: ClassVar[bool] = True
     """Whether it pays for anything but the task; without a bonus there is no factor to choose."""
     needs_peers: ClassVar[bool] = False
