@@ -196,11 +196,12 @@ def _unknown_names(config: TrainConfig) -> list[str]:
 def _problems_of_method(config: TrainConfig) -> list[str]:
     """Choices that the method does not go with."""
     method, found = METHODS.find(config.method), []
-    for name in ("alpha", "diversity"):
-        if getattr(config, name) is not None and not method.has_bonus:
-            found.append(
-                f"`{name}` is the strength of a bonus that {config.method} does not have: leave it out."
-            )
+    if not method.has_bonus:
+        given = [name for name in ("alpha", "diversity") if getattr(config, name) is not None]
+        found += [
+            f"`{name}` is the strength of a bonus that {config.method} does not have: leave it out."
+            for name in given
+        ]
     if method.needs_peers and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
@@ -231,8 +232,8 @@ def _problems_together(run: RunConfig, method: type[Method], learner: type[Learn
         )
     if learner.off_policy and run.diversity is not None:
         found.append(
-            f"{learner.name} learns again and again from remembered rewards, but `diversity` measures the bonus "
-            "anew in every rollout; give `alpha` instead."
+            f"{learner.name} learns again and again from remembered rewards, but `diversity` measures the "
+            "bonus anew in every rollout; give `alpha` instead."
         )
     if not 0 <= run.fade <= 1:
         found.append(f"fade must lie in [0, 1], got {run.fade}.")

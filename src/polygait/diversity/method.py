@@ -80,7 +80,7 @@ class Method(ABC):
     default_alpha: ClassVar[float] = 0.0
     """The usual factor of its bonus, for robots that name no other."""
     default_diversity: ClassVar[Mapping[str, float]] = {}
-    """Per preset, the strength of its bonus as a share of what the task pays; where none is given, alpha counts."""
+    """Per preset, the strength of its bonus as a share of what the task pays; without it, alpha counts."""
     default_fade: ClassVar[Mapping[str, float]] = {}
     """Per preset, the share of training by which its bonus has faded away."""
     has_bonus: ClassVar[bool] = True
