@@ -39,7 +39,10 @@ class TrainConfig:
     remove: Sequence[str] | None = None
     """State parts in which members may differ, such as "right_leg.*"; the robot's own if left out."""
     alpha: float | None = None
-    """Factor of the diversity bonus; the robot's and the method's own if left out, multi and pg have none."""
+    """The paper's factor of the diversity bonus; multi and pg have none."""
+    diversity: float | None = None
+    """The same without units: how far the bonus may move the reward, as a share of what the task pays (0.2
+    is usual); the method's own strength if both are left out."""
     envs: int | None = None
     """Environments per member; the learner's own number if left out."""
     threads: int | None = None

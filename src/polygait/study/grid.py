@@ -131,8 +131,9 @@ class Study:
         of_method = (self.method_training.get(method, {}), both)
         asked = _merged(of_method)
         own = {**_merged(shared), **asked}
-        if not has_bonus(method) and "alpha" not in asked:
-            own.pop("alpha", None)  # it is for the others
+        if not has_bonus(method):
+            for name in {"alpha", "diversity"} - asked.keys():
+                own.pop(name, None)  # it is for the others
         own.pop("settings", None)
         learner = own.get("learner", TrainConfig.learner)
         own["overrides"] = (
