@@ -11,7 +11,7 @@ import polygait as pg
 from polygait import evaluation
 from polygait.adaptation import adapt
 from polygait.errors import UserError
-from polygait.evaluation import Plan, expected_best_of, percentile_performance
+from polygait.evaluation import Plan, percentile_performance
 from polygait.tasks.robots.hopper import Hopper
 from tests import tiny
 
@@ -197,10 +197,3 @@ def test_the_command_line_adapts_and_evaluates(population, tmp_path):
 def test_percentiles_go_from_the_worst_to_the_best():
     found = percentile_performance(np.array([30.0, 10.0, 20.0]), [0.0, 25.0, 50.0, 100.0])
     np.testing.assert_allclose(found, [10, 15, 20, 30])
-
-
-def test_expected_best_of_k_is_the_mean_over_all_draws():
-    returns = np.array([3.0, -1.0, 7.0, 7.0, 2.0])
-    for size, expected in enumerate(expected_best_of(returns), start=1):
-        draws = [max(draw) for draw in itertools.combinations(returns, size)]
-        np.testing.assert_allclose(expected, np.mean(draws))

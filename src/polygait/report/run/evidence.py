@@ -16,7 +16,7 @@ import polars as pl
 
 from polygait.adaptation import Adaptation, read_adaptation
 from polygait.errors import UserError
-from polygait.evaluation import SCHEMA
+from polygait.evaluation import with_all_columns
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
@@ -111,7 +111,8 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
         where, suite = _where(file.stem)
         try:
             frame = pl.read_parquet(io.BytesIO(read_bounded(file, _LARGEST_FILE)))
-            if dict(frame.schema) != dict(pl.Schema(SCHEMA)):
+            frame = with_all_columns(frame)
+            if frame is None:
                 raise UserError("its columns are not those of an evaluation")
         except (UserError, OSError, pl.exceptions.PolarsError) as error:
             told = str(error).splitlines()[0]
