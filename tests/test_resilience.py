@@ -27,7 +27,7 @@ SECONDS = 8.0
 def row(member, world, returns, progress, **changed):
     """A row as evaluate has it; progress in metres."""
     told = progress is not None
-    blank = {name: None for name in SCHEMA}
+    blank = dict.fromkeys(SCHEMA)
     numbers = {"mean_return": float(np.mean(returns)), "falls": 0.0, "seconds": SECONDS if told else None}
     return (
         blank
@@ -77,7 +77,7 @@ def test_who_is_chosen_by_one_half_is_scored_by_the_other():
     found = chosen(choosing, choosing)
     # Condition 0: 0 leads the first half and has 1 in the second; 2 leads the second and has 0 in the first.
     assert found[0, 2] == pytest.approx((1 + 0) / 2)
-    # Pairs, chosen on the first half: {0,1} → 0: 1, {0,2} → 0: 1, {1,2} → 1: 5; on the second: 1: 5, 2: 0, 2: 0.
+    # Pairs {0,1}, {0,2}, {1,2}, chosen on the first half: 0, 0, 1 with 1, 1, 5; on the second: 5, 0, 0.
     assert found[0, 1] == pytest.approx((7 / 3 + 5 / 3) / 2)
     assert found[0, 0] == pytest.approx(choosing[:, 0].mean())
     np.testing.assert_allclose(found[1], best_of(choosing.mean(axis=2))[1])
@@ -112,7 +112,9 @@ def test_a_single_episode_leaves_nothing_to_score_on():
 
 
 def test_failures_are_alike_as_far_as_they_come_together():
-    values = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [4.0, 3.0, 2.0, 1.0], [7.0, 7.0, 7.0, 7.0]])
+    values = np.array(
+        [[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [4.0, 3.0, 2.0, 1.0], [7.0, 7.0, 7.0, 7.0]]
+    )
     assert mean_correlation(values[:2]) == pytest.approx(1.0)
     assert mean_correlation(values[:3]) == pytest.approx((1 - 1 - 1) / 3)
     assert mean_correlation(values) == pytest.approx(-1 / 3)  # who never changes says nothing

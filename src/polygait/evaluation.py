@@ -23,9 +23,11 @@ from polygait.episodes import (
     task_factory,
 )
 from polygait.errors import UserError
+from polygait.mesh import family_of
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
 from polygait.progress import Count, silent
+from polygait.resilience import BY, best_nominal_speed, resilience, stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
 from polygait.tasks.task import Task
@@ -116,6 +118,20 @@ def evaluate(
         cells = missing[begin : begin + per_chunk]
         table.add(_run(population, make, cells, config, watch))
     return table.frame(wanted)
+
+
+def summarised(frame: pl.DataFrame) -> dict[str, Any]:
+    """An evaluation as plain data: every member in every condition, and what the population keeps of it."""
+    fastest = best_nominal_speed(frame)
+    rows = [
+        row
+        | {
+            "family": family_of(row["world"]),
+            "stands_still": stands_still(row["mean_speed"], row["falls"], fastest),
+        }
+        for row in frame.iter_rows(named=True)
+    ]
+    return {"rows": rows, "population": {by: resilience(frame, by).to_json() for by in BY}}
 
 
 class _Cell(NamedTuple):
@@ -225,7 +241,7 @@ def with_all_columns(frame: pl.DataFrame) -> pl.DataFrame | None:
     """A frame of results with null where 0.1 had no column yet; None for a frame of something else."""
     missing = [name for name in _ADDED if name not in frame.columns]
     whole = frame.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in missing)
-    return whole.select(SCHEMA) if dict(whole.schema) == dict(pl.Schema(SCHEMA)) else None
+    return whole.select(list(SCHEMA)) if dict(whole.schema) == dict(pl.Schema(SCHEMA)) else None
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

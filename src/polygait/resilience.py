@@ -45,7 +45,13 @@ def stands_still(speed: float | None, falls: float, best_nominal_speed: float = 
     return abs(speed) < still_speed(best_nominal_speed)
 
 
-class Episodes(NamedTuple):
+def best_nominal_speed(frame: pl.DataFrame) -> float:
+    """Of the fastest member of an evaluation when nothing is wrong; NaN where it is not known."""
+    speeds = frame.filter(pl.col("variation") == "nominal")["mean_speed"].drop_nulls()
+    return math.nan if speeds.is_empty() else float(speeds.to_numpy().max())
+
+
+class MeasuredEpisodes(NamedTuple):
     """Every episode of every member in every changed world, and in the nominal one."""
 
     members: tuple[int, ...]
@@ -140,7 +146,7 @@ def resilience(frame: pl.DataFrame, by: By = "return", reference_speed: float | 
     )
 
 
-def episodes_of(frame: pl.DataFrame) -> Episodes:
+def episodes_of(frame: pl.DataFrame) -> MeasuredEpisodes:
     """The episodes behind a frame of `evaluate`, of those conditions in which every member was measured."""
     members = sorted(frame["member"].unique().to_list())
     count = max(map(len, frame["returns"].to_list()), default=0)
@@ -155,7 +161,9 @@ def episodes_of(frame: pl.DataFrame) -> Episodes:
     grid = np.array([[found[member] for found in whole.values()] for member in members])
     grid = grid.reshape(len(members), len(whole), 2, count)
     here = np.array([nominal[member] for member in members]) if nominal else np.zeros((len(members), 2, 0))
-    return Episodes(tuple(members), tuple(whole), grid[:, :, 0], grid[:, :, 1], here[:, 0], here[:, 1])
+    return MeasuredEpisodes(
+        tuple(members), tuple(whole), grid[:, :, 0], grid[:, :, 1], here[:, 0], here[:, 1]
+    )
 
 
 def survival(

@@ -90,7 +90,8 @@ def evaluate(
 
     Args:
         run: The run folder.
-        suite: nominal, damage, dynamics, sensors, paper, or a TOML file with variations = ["broken-foot", …].
+        suite: nominal, damage, dynamics, sensors, paper, mesh, or a TOML file with variations =
+            ["broken-foot", …].
         episodes: Episodes per member and condition.
         seed: All starts follow from it.
         on: Another task with the same state and actions, such as another simulator.
@@ -99,6 +100,7 @@ def evaluate(
 
     """
     from polygait.evaluation import evaluate as evaluate_population
+    from polygait.evaluation import summarised
     from polygait.population.population import load
     from polygait.progress import Counter, duration, finish
 
@@ -116,7 +118,7 @@ def evaluate(
         sys.exit(130)
     finish()
     if json:
-        print(json_module.dumps(frame.to_dicts(), indent=2))
+        print(json_module.dumps(summarised(frame), indent=2))
     else:
         print_evaluation(frame)
 

@@ -114,8 +114,8 @@ class EvaluateConfig:
     """What to measure of a population."""
 
     suite: str | Sequence[Any] | Mapping[str, Any] = "paper"
-    """nominal, damage, dynamics, sensors, paper, or the path of a TOML file with variations; in Python also a
-    list of variations, or a mapping from names to variations."""
+    """nominal, damage, dynamics, sensors, paper, mesh, or the path of a TOML file with variations; in Python
+    also a list of variations, or a mapping from names to variations."""
     episodes: int = 20
     """Episodes per member and condition."""
     seed: int = 0
