@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polygait.adaptation import Adaptation
 from polygait.report.names import counted
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
-from polygait.report.run.evidence import adaptation_source
+from polygait.report.run.evidence import adaptation_source, does
 from polygait.report.run.findings import Findings
 from polygait.report.run.members import number
 from polygait.report.web.frame import Charts
@@ -77,14 +77,19 @@ def _held_out(adaptation: Adaptation) -> str:
 
 def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
     members = sorted({cell["member"] for cell in cells})
-    known = {(cell["condition"], cell["member"]): cell["mean_return"] for cell in cells}
+    known = {(cell["condition"], cell["member"]): cell for cell in cells}
     sources = {cell["condition"]: cell["source"] for cell in cells}
     rows = [
-        [condition, *(number(known.get((condition, member))) for member in members), source]
+        [condition, *(_number(known.get((condition, member))) for member in members), source]
         for condition, source in sources.items()
     ]
     columns = ["condition", *(f"member {member}" for member in members), "measured by"]
     return _sourced(columns, rows, "Mean returns")
+
+
+def _number(cell: Mapping[str, Any] | None) -> str:
+    told = cell["told"] if cell else ""
+    return number(cell["mean_return"] if cell else None) + (f" ({told})" if told == "stands still" else "")
 
 
 def _all_adaptations(findings: Findings) -> Html | None:
@@ -124,6 +129,7 @@ def heat_cells(findings: Findings) -> list[dict[str, Any]]:
             "member": member,
             "mean_return": means[label, member],
             "falls": sum(cell["falls"] for cell in group) / len(group),
+            "told": does(group, findings.nominal.best_speed),
             "chosen": member == chosen[label],
             "source": group[0]["source"],
         }

@@ -20,7 +20,9 @@ from polygait.evaluation import with_all_columns
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
+from polygait.resilience import stands_still
 from polygait.storage.files import read_bounded
+from polygait.suites import MESH
 from polygait.tasks.registry import task_names
 from polygait.training import NOMINAL_EPISODES
 
@@ -60,6 +62,7 @@ class Score(NamedTuple):
     mean: float
     std: float
     falls: float
+    speed: float = math.nan
 
 
 UNKNOWN = Score(math.nan, math.nan, math.nan)
@@ -70,6 +73,12 @@ class Nominal(NamedTuple):
 
     scores: Mapping[int, Score]
     source: str
+
+    @property
+    def best_speed(self) -> float:
+        """Of the fastest member; NaN where nobody tells how far robots come."""
+        speeds = [one.speed for one in self.scores.values() if not math.isnan(one.speed)]
+        return max(speeds, default=math.nan)
 
     @property
     def best(self) -> int:
@@ -119,7 +128,10 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
             again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
             gaps.append(Gap(f"{file.name} cannot be read", told, again))
             continue
-        rows += [row | {"where": where, "suite": suite} for row in frame.drop("returns").to_dicts()]
+        if (where, suite) == ("", MESH):  # the rest has a section of its own
+            frame = frame.filter(variation="nominal")
+        cells = frame.drop("returns", "progress").to_dicts()
+        rows += [row | {"where": where, "suite": suite} for row in cells]
     return rows
 
 
@@ -194,11 +206,26 @@ def nominal_scores(
     ]
     fair = len({cell["episodes"] for cell in here}) == 1  # a race gives some members more trials
     if fair and whole <= {cell["member"] for cell in here}:
-        scores = {one["member"]: Score(one["mean_return"], one["std_return"], one["falls"]) for one in here}
+        names = ("mean_return", "std_return", "falls", "mean_speed")
+        scores = {one["member"]: Score(*(_number(one.get(name)) for name in names)) for one in here}
         return Nominal(scores, here[0]["source"])
-    names = ("nominal_return", "nominal_std", "nominal_falls")
+    names = ("nominal_return", "nominal_std", "nominal_falls", "nominal_speed")
     scores = {one.index: Score(*(float(one.summary.get(name, "nan")) for name in names)) for one in entries}
     return Nominal(scores, f"the end of training ({NOMINAL_EPISODES} episodes each)")
+
+
+def does(cells: Sequence[Mapping[str, Any]], best_nominal_speed: float) -> str:
+    """What a member does in a condition, beside what it earns; nothing where nobody tells how far it came."""
+    speeds = [cell.get("mean_speed") for cell in cells]
+    known = [one for one in speeds if one is not None]
+    if not known or len(known) < len(cells):
+        return ""
+    speed, falls = sum(known) / len(cells), sum(cell["falls"] for cell in cells) / len(cells)
+    return "stands still" if stands_still(speed, falls, best_nominal_speed) else f"{speed:.2f} m/s"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
