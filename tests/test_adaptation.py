@@ -15,11 +15,10 @@ from scipy import stats
 
 import polygait as pg
 from polygait.adaptation import Adaptation, Interval, read_adaptation
-from polygait.adaptation.choosing import select
-from polygait.adaptation.selector import Choice
+from polygait.adaptation.loop import AskTell
+from polygait.adaptation.selector import Choice, Selector
 from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfig
 from polygait.adaptation.selectors.racing import Racing, RacingConfig, expected_returns
-from polygait.adaptation.trials import Trials
 from polygait.config import AdaptConfig
 from polygait.episodes import episode_seeds, task_factory
 from polygait.errors import UserError
@@ -107,7 +106,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_any_trial(population, monke
     place = population.path / "adaptations"
     aside = place.rename(population.path / "aside") if place.exists() else None
     place.write_text("in the way")
-    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.simulator.run_members", None)
     with pytest.raises(UserError, match=r"Cannot write .*adaptations"):
         pg.adapt(population, DAMAGE, episodes=2)
     place.unlink()
@@ -229,7 +228,7 @@ def test_bad_wishes_are_explained(population, options, words):
 
 
 def test_an_unknown_condition_is_told_before_anything_runs(population, monkeypatch):
-    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.simulator.run_members", None)
     with pytest.raises(UserError, match="Did you mean 'broken-leg'"):
         pg.adapt(population, "broken-log")
 
@@ -286,27 +285,30 @@ def test_a_diverging_member_is_flagged_and_never_wins_by_nan(population, monkeyp
     assert result.best != 0
 
 
-def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
-    return select(Racing(RacingConfig(budget, max_falls), nominal), trials)
-
-
-def exhaust(trials: Trials, episodes: int) -> Choice:
-    return select(Exhaustive(ExhaustiveConfig(episodes), np.ones(trials.num_members)), trials)
-
-
-class Table(Trials):
+class Table:
     """Trials read from a table, with a fall wherever a return is negative."""
 
     def __init__(self, table: Sequence[Sequence[float]]) -> None:
-        super().__init__(len(table))
         self._table = table
+        self.num_members = len(table)
 
-    def try_out(self, members: Sequence[int], count: int) -> None:
-        for member in members:
-            for _ in range(count):
-                value = self._table[member][len(self._tried[member]) % len(self._table[member])]
-                self._tried[member].append(value)
-                self.falls[member] += value < 0
+    def chosen_by(self, selector: Selector) -> Choice:
+        loop = AskTell(selector, len(self._table))
+        while wanted := loop.ask_all():
+            for member in wanted:
+                row = self._table[member]
+                value = row[loop.record.counts[member] % len(row)]
+                loop.tell(member, float(value), value < 0)
+        self.returns, self.falls = loop.record.returns, loop.record.falls
+        return loop.choose()
+
+
+def race(table: Table, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
+    return table.chosen_by(Racing(RacingConfig(budget, max_falls), nominal))
+
+
+def exhaust(table: Table, episodes: int) -> Choice:
+    return table.chosen_by(Exhaustive(ExhaustiveConfig(episodes), np.ones(table.num_members)))
 
 
 def test_a_race_halves_and_spends_its_budget_on_the_best():

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from polygait.adaptation.loop import AskTell
 from polygait.adaptation.result import Adaptation
-from polygait.adaptation.selector import SELECTORS, Choice, Selector
-from polygait.adaptation.trials import Episodes, Trials
+from polygait.adaptation.selector import SELECTORS, Selector
+from polygait.adaptation.simulator import Simulator
 from polygait.config import AdaptConfig, from_options
 from polygait.config.settings import with_setting
 from polygait.episodes import counting, task_factory
@@ -35,7 +36,8 @@ def adapt(
 ) -> Adaptation:
     """Choose the member that works best in a changed world; the options are those of AdaptConfig.
 
-    Every answer is kept in the run's folder; only who asks the very same again replaces it.
+    The loop of Trials with a simulator in it. Every answer is kept in the run's folder; only who asks the
+    very same again replaces it.
     """
     population = as_population(population)
     config = from_options(AdaptConfig, options)
@@ -49,18 +51,22 @@ def adapt(
     task.set_variation(text)  # an unknown name is told before any episode is run
     make_results_folder(population.path / "adaptations")
     counter = counting(report, selector.budget + config.held_out)
-    episodes = Episodes(population, make, text, config.seed, counter)
-    choice = select(selector, episodes)
+    simulator = Simulator(population, make, text, config.seed, counter)
+    loop = AskTell(selector, len(population))
+    while wanted := loop.ask_all():
+        for trial in simulator.trials(wanted):
+            loop.tell(*trial)
+    choice = loop.choose()
     result = Adaptation(
         task=config.on or population.config.task,
         variation=text,
         config=config,
         best=choice.best,
-        returns=episodes.returns,
-        falls=episodes.falls,
-        diverged=episodes.diverged,
+        returns=loop.record.returns,
+        falls=loop.record.falls,
+        diverged=loop.record.diverged,
         stopped=choice.stopped,
-        held_out_returns=episodes.held_out(choice.best, config.held_out),
+        held_out_returns=simulator.held_out(choice.best, config.held_out),
         world=str(parse_variation(text, task.conditions)),
         weights=tuple(population.weights(place) for place in range(len(population))),
     )
@@ -68,15 +74,8 @@ def adapt(
     return result
 
 
-def select(selector: Selector, trials: Trials) -> Choice:
-    """Make all trials that a selector asks for, and take the member it chooses."""
-    for request in selector.requests(trials):
-        trials.try_out(request.members, request.trials)
-    return selector.choose(trials)
-
-
-def make_selector(config: AdaptConfig, population: Population) -> Selector:
-    """The selector that is asked for, with its own options; all problems at once."""
+def make_selector(config: AdaptConfig, population: Population, budget: int | None = None) -> Selector:
+    """The selector that is asked for, with its own options and what it must know; all problems at once."""
     kind = SELECTORS.find(config.selector)
     problems = config.problems()
     options = kind.Config()
@@ -96,11 +95,15 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
             options = with_setting(options, name, value)
         except ValueError as error:
             problems.append(f"{name} must be {error}, got {value!r}.")
+    if budget is not None:
+        options = kind.with_budget(options, budget, len(population))
     problems += kind.problems(options, len(population))
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
     nominal = np.array([member.summary["nominal_return"] for member in population.members])
-    return kind(kind.complete(options, len(population)), nominal)
+    selector = kind(kind.complete(options, len(population)), nominal)
+    selector.prepare(population)
+    return selector
 
 
 def _misplaced(name: str, kind: type[Selector]) -> str:

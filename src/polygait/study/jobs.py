@@ -215,7 +215,7 @@ def _held_out(
     frame: pl.DataFrame, population: Population, measures: Measures, threads: int, tell: Tell
 ) -> dict[str, list[Any]] | None:
     """The member that would be chosen in every condition, and its mean return on fresh episodes."""
-    from polygait.adaptation.trials import Episodes
+    from polygait.adaptation.simulator import Simulator
     from polygait.episodes import task_factory
 
     if measures.held_out == 0:
@@ -226,8 +226,8 @@ def _held_out(
     for place, cell in enumerate(cells):
         tell("fresh episodes", place / len(cells), {})
         chosen = cell.row(int(cell["mean_return"].arg_max() or 0), named=True)
-        episodes = Episodes(population, make, chosen["variation"], measures.seed)
-        fresh = episodes.held_out(chosen["member"], measures.held_out)
+        simulator = Simulator(population, make, chosen["variation"], measures.seed)
+        fresh = simulator.held_out(chosen["member"], measures.held_out)
         row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.mean()))
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
