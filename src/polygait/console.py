@@ -43,10 +43,15 @@ def print_members(path: str, population: Population) -> None:
 
 def print_adaptation(result: Adaptation, population: Population) -> None:
     """All members with the choice marked, and what the choice is worth."""
+    from polygait.resilience import stands_still
+
+    fastest = max((member.summary.get("nominal_speed", math.nan) for member in population.members), default=0)
     rows = []
     for index, member in enumerate(population.members):
         tried = result.trials_of(index)
+        speed = result.speed_of(index)
         notes = [
+            "stands still" if stands_still(speed, result.falls_of(index), fastest) else "",
             "chosen" if index == result.best else "",
             "stopped: fell too often" if index in result.stopped else "",
             f"diverged {result.diverged[index]}×" if result.diverged[index] else "",
@@ -57,11 +62,12 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
             amount(member.summary["nominal_return"]),
             str(len(tried)),
             amount(tried.mean(), tried.std()) if len(tried) else "–",
+            "" if math.isnan(speed) else f"{speed:.2f}",
             f"{result.falls[index]}",
             ", ".join(filter(None, notes)),
         )
         rows.append(tuple(styled(cell, style) for cell in cells))
-    columns = ("member", "nominal", "trials", "return here", "falls", "")
+    columns = ("member", "nominal", "trials", "return here", "m/s here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
     trials = result.trials_of(result.best).size
@@ -70,6 +76,7 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
     if len(result.held_out_returns):
         told += f"; {amount(result.held_out_return)} on {len(result.held_out_returns)} fresh episodes"
         told += _between(result.held_out_interval)
+        told += "" if math.isnan(result.held_out_speed) else f" at {result.held_out_speed:.2f} m/s"
     screen.print(f"{told}.", style="bold")
 
 

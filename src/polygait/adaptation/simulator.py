@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from polygait.episodes import Job, Watch, episode_seeds, run_members
+from polygait.episodes import Job, Outcome, Watch, episode_seeds, run_members
 from polygait.population.population import Population
 from polygait.tasks.task import Task
 
@@ -41,6 +42,9 @@ class Simulator:
         self._seed = seed
         self._watch = watch
         self._begun: Counter[int] = Counter()
+        self.by = "return"
+        """What a trial's value is: its return, or its progress in metres."""
+        self._made: list[list[tuple[float, float]]] = [[] for _ in range(len(population))]
 
     def trials(self, members: Sequence[int]) -> Iterator[Trial]:
         """The next trials of some members, of each as many as it is named."""
@@ -53,9 +57,27 @@ class Simulator:
         outcome = run_members(self._population, jobs, self._make, self._watch)
         for index, job in enumerate(jobs):
             ended = bool(outcome.fell[index]), bool(outcome.diverged[index])
-            yield Trial(job.member, float(outcome.total_reward[index]), *ended)
+            made = float(outcome.total_reward[index]), float(outcome.progress[index])
+            self._made[job.member].append(made)
+            yield Trial(job.member, made[self.by == "progress"], *ended)
 
-    def held_out(self, member: int, count: int) -> np.ndarray:
-        """Returns of fresh episodes, from starts that no trial had."""
+    @property
+    def returns(self) -> np.ndarray:
+        """(member, episode) NaN where not tried."""
+        return self._padded(0)
+
+    @property
+    def progress(self) -> np.ndarray:
+        """(member, episode) Metres; NaN where not tried, or where nobody tells."""
+        return self._padded(1)
+
+    def _padded(self, place: int) -> np.ndarray:
+        most = max(map(len, self._made))
+        return np.array(
+            [[*(one[place] for one in made), *[math.nan] * (most - len(made))] for made in self._made]
+        )
+
+    def held_out(self, member: int, count: int) -> Outcome:
+        """Fresh episodes, from starts that no trial had."""
         jobs = [Job(member, self._variation, seed) for seed in episode_seeds(self._seed, _HELD_OUT, count)]
-        return run_members(self._population, jobs, self._make, self._watch).total_reward
+        return run_members(self._population, jobs, self._make, self._watch)

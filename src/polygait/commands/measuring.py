@@ -23,6 +23,7 @@ def adapt(
     trials: int | None = None,
     max_falls: int | None = None,
     set: tuple[str, ...] = (),
+    by: str = "return",
     held_out: int = 20,
     seed: int = 0,
     on: str | None = None,
@@ -41,6 +42,7 @@ def adapt(
         trials: Episodes of all members together, for racing; four per member if left out.
         max_falls: A member that has fallen so often is tried no more, for racing.
         set: Options of a selector from another package, such as prior=0.5.
+        by: What the member is chosen by: return, or progress, the metres it comes forward.
         held_out: Fresh episodes on which the chosen member is scored.
         seed: All starts follow from it.
         on: Another task with the same state and actions, such as another simulator.
@@ -60,6 +62,7 @@ def adapt(
         "trials": trials,
         "max_falls": max_falls,
         "settings": set,
+        "by": by,
         "held_out": held_out,
         "seed": seed,
         "on": on,

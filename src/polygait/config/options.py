@@ -91,6 +91,8 @@ class AdaptConfig:
     """Racing: a member that has fallen so often is tried no more."""
     settings: tuple[str, ...] = ()
     """Options of a selector from another package, such as prior=0.5."""
+    by: str = "return"
+    """What the member is chosen by: return, or progress, the metres it comes forward."""
     held_out: int = 20
     """Fresh episodes on which the chosen member is scored; 0 for none."""
     seed: int = 0
@@ -106,6 +108,8 @@ class AdaptConfig:
         found += count_problems(
             self, {"episodes": 1, "trials": 1, "max_falls": 1, "threads": 1, "held_out": 0}
         )
+        if self.by not in ("return", "progress"):
+            found.append(f"`by` must be 'return' or 'progress', got {self.by!r}.")
         return found
 
 

@@ -228,7 +228,7 @@ def _held_out(
         chosen = cell.row(int(cell["mean_return"].arg_max() or 0), named=True)
         simulator = Simulator(population, make, chosen["variation"], measures.seed)
         fresh = simulator.held_out(chosen["member"], measures.held_out)
-        row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.mean()))
+        row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.total_reward.mean()))
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
     return columns

@@ -8,7 +8,7 @@ from typing import Any
 from polygait.adaptation import Adaptation
 from polygait.report.names import counted
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
-from polygait.report.run.evidence import adaptation_source, does
+from polygait.report.run.evidence import STANDS_STILL, adaptation_source, does
 from polygait.report.run.findings import Findings
 from polygait.report.run.members import number
 from polygait.report.web.frame import Charts
@@ -44,15 +44,19 @@ def conditions_section(findings: Findings, charts: Charts) -> Html | None:
 
 def _chosen(findings: Findings) -> Html | None:
     """Who is chosen in every world, and by what."""
+    told = {
+        (cell["where"], cell["variation"], cell["member"]): does([cell], findings.nominal.best_speed)
+        for cell in findings.cells
+    }
     rows = [
         [
             place_name(condition, where),
             str(choice.member),
-            number(choice.mean_return),
+            _with_verdict(choice.mean_return, told.get((where, variation, choice.member), "")),
             "–" if choice.adaptation is None else _held_out(choice.adaptation),
             choice.source,
         ]
-        for (where, _, condition), choice in findings.choices().items()
+        for (where, variation, condition), choice in findings.choices().items()
     ]
     caption = "Who is chosen: by the strongest adaptation; where there is none, the best of the evaluation"
     return _choice_table(rows, caption, "chosen by") if rows else None
@@ -88,8 +92,12 @@ def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
 
 
 def _number(cell: Mapping[str, Any] | None) -> str:
-    told = cell["told"] if cell else ""
-    return number(cell["mean_return"] if cell else None) + (f" ({told})" if told == "stands still" else "")
+    return _with_verdict(cell["mean_return"], cell["told"]) if cell else number(None)
+
+
+def _with_verdict(mean_return: float, told: str) -> str:
+    """A return; one that was earned by standing still says so."""
+    return f"{number(mean_return)} ({told})" if told == STANDS_STILL else number(mean_return)
 
 
 def _all_adaptations(findings: Findings) -> Html | None:

@@ -26,6 +26,7 @@ from polygait.suites import MESH
 from polygait.tasks.registry import task_names
 from polygait.training import NOMINAL_EPISODES
 
+STANDS_STILL = "stands still"
 _LARGEST_FILE = 2**30
 
 
@@ -168,7 +169,8 @@ def adaptation_source(adaptation: Adaptation) -> str:
     else:
         told = f"{adaptation.episodes_used} of {counted(config.trials or 0, 'trial')}"
     falls = f", at most {counted(config.max_falls, 'fall')}" if config.max_falls else ""
-    return f"{config.selector} adaptation ({told}{falls}, seed {config.seed})"
+    chosen = ", by progress" if config.by == "progress" else ""
+    return f"{config.selector} adaptation ({told}{falls}{chosen}, seed {config.seed})"
 
 
 def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:
@@ -184,7 +186,8 @@ def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:
                     "variation": adaptation.variation,
                     "mean_return": float(trials.mean()),
                     "std_return": float(trials.std()),
-                    "falls": int(adaptation.falls[member]) / len(trials),
+                    "falls": adaptation.falls_of(member),
+                    "mean_speed": _known(adaptation.speed_of(member)),
                     "diverged": int(adaptation.diverged[member]),
                     "episodes": len(trials),
                     "where": adaptation.config.on or "",
@@ -221,7 +224,11 @@ def does(cells: Sequence[Mapping[str, Any]], best_nominal_speed: float) -> str:
     if not known or len(known) < len(cells):
         return ""
     speed, falls = sum(known) / len(cells), sum(cell["falls"] for cell in cells) / len(cells)
-    return "stands still" if stands_still(speed, falls, best_nominal_speed) else f"{speed:.2f} m/s"
+    return STANDS_STILL if stands_still(speed, falls, best_nominal_speed) else f"{speed:.2f} m/s"
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _number(value: float | None) -> float:
