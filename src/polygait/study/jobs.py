@@ -172,10 +172,12 @@ def _measured(
     from polygait.population.store import RunFolder
 
     measures = job.measures
-    frame = _evaluated(measures, folder, population, threads, tell)
+    frame, mesh = _evaluated(measures, folder, population, threads, tell)
+    beside = ("weights", "made_with", "episodes", "seed")
     return {
         "versions": RunFolder.open(folder.run).manifest["versions"],
-        "returns": frame.drop("returns", "weights", "made_with", "episodes", "seed").to_dict(as_series=False),
+        "returns": frame.drop("returns", "progress", *beside).to_dict(as_series=False),
+        "mesh": None if mesh is None else mesh.drop(*beside).to_dict(as_series=False),
         "held_out": _held_out(frame, population, measures, threads, tell),
         "curves": _curves(folder),
         **_behaviour(population, measures, threads, tell),
@@ -184,13 +186,17 @@ def _measured(
 
 def _evaluated(
     measures: Measures, folder: JobFolder, population: Population, threads: int, tell: Tell
-) -> pl.DataFrame:
-    """All suites in one frame, a condition that several have only once."""
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """All suites in one frame, a condition that several have only once; and the mesh by itself.
+
+    Of the mesh only the nominal world stands among the rest: tables of conditions are about chosen ones.
+    """
     import polars as pl
 
     from polygait.evaluation import evaluate
+    from polygait.suites import MESH
 
-    frames = []
+    frames, mesh = [], None
     for place, suite in enumerate(measures.suites):
 
         def count(done: int, total: int, place: int = place) -> None:
@@ -198,8 +204,12 @@ def _evaluated(
 
         options: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
         options |= {"episodes": measures.episodes, "seed": measures.seed}
-        frames.append(evaluate(population, count, None, **options))
-    return pl.concat(frames).unique(["member", "condition", "variation"], keep="first", maintain_order=True)
+        frame = evaluate(population, count, None, **options)
+        if suite == MESH:
+            mesh, frame = frame, frame.filter(variation="nominal")
+        frames.append(frame)
+    key = ["member", "condition", "variation"]
+    return pl.concat(frames).unique(key, keep="first", maintain_order=True), mesh
 
 
 def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:
