@@ -110,6 +110,11 @@ def gather(path: str | os.PathLike[str]) -> Findings:
         )
     nominal = nominal_scores(entries, cells, set(weights))
     mesh = mesh_evidence(run.path, weights)
+    if mesh is None and cells:
+        why = "nothing says what the population keeps, whatever breaks"
+        gaps.append(
+            Gap("The mesh is not measured", why, f"polygait evaluate {path} --suite mesh --episodes 5")
+        )
     log = _log(run, gaps)
     return Findings(run, config, entries, population, log, cells, adaptations, nominal, mesh, gaps)
 

@@ -115,4 +115,5 @@ def _survived(frame: pl.DataFrame) -> list[dict[str, object]]:
 def _colours(methods: list[str]) -> alt.Color:
     titles: Mapping[str, str] = {method_title(one): method_colour(one) for one in methods}
     scale = alt.Scale(domain=list(titles), range=list(titles.values()))
-    return alt.Color("method:N", title=None, scale=scale)
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)
+    return alt.Color("method:N", title=None, scale=scale, legend=legend)
