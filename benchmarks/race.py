@@ -7,16 +7,15 @@ shared out evenly, and a single trial of every member: a race is worth what it g
 """
 
 import argparse
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 import polygait as pg
-from polygait.adaptation.choosing import select
+from polygait.adaptation.loop import AskTell
+from polygait.adaptation.selector import Selector
 from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfig
 from polygait.adaptation.selectors.racing import Racing, RacingConfig
-from polygait.adaptation.trials import Trials
 from polygait.episodes import Job, episode_seeds, run_members
 from polygait.suites import suite_conditions
 
@@ -25,19 +24,14 @@ EVEN = 4
 """The race's budget, in trials per member: a fifth of the exhaustive choice's."""
 
 
-class Drawn(Trials):
-    """Trials drawn from a pool of episodes, the same starts for every member."""
-
-    def __init__(self, pool: np.ndarray, chance: np.random.Generator) -> None:
-        super().__init__(len(pool))
-        self._pool = pool
-        self._order = chance.permutation(pool.shape[1])
-
-    def try_out(self, members: Sequence[int], count: int) -> None:
-        for member in members:
-            begun = len(self._tried[member])
-            places = self._order[begun : begun + count]
-            self._tried[member] += self._pool[member, places].tolist()
+def chosen(selector: Selector, pool: np.ndarray, chance: np.random.Generator) -> int:
+    """The choice after trials drawn from a pool of episodes, the same starts for every member."""
+    order = chance.permutation(pool.shape[1])
+    loop = AskTell(selector, len(pool))
+    while wanted := loop.ask_all():
+        for member in wanted:
+            loop.tell(member, float(pool[member, order[loop.record.counts[member]]]))
+    return loop.choose().best
 
 
 class Losses(NamedTuple):
@@ -60,10 +54,10 @@ def losses(pool: np.ndarray, worth: np.ndarray, nominal: np.ndarray, draws: int)
     found = []
     for draw in range(draws):
         chance = np.random.default_rng(draw)
-        ways = [Racing(RacingConfig(EVEN * len(pool)), nominal)]
+        ways: list[Selector] = [Racing(RacingConfig(EVEN * len(pool)), nominal)]
         ways += [Exhaustive(ExhaustiveConfig(count), nominal) for count in (EVEN, 1, EPISODES)]
-        chosen = [select(way, Drawn(pool, chance)).best for way in ways]
-        found.append((worth.max() - worth[chosen]) / span)
+        taken = [chosen(way, pool, chance) for way in ways]
+        found.append((worth.max() - worth[taken]) / span)
     return Losses(*np.mean(found, axis=0).tolist())
 
 

@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from scipy import stats
 
 import polygait as pg
 from polygait.adaptation import Adaptation, Interval, read_adaptation
-from polygait.adaptation.choosing import select
-from polygait.adaptation.selector import Choice
+from polygait.adaptation.choosing import make_selector
+from polygait.adaptation.loop import AskTell
+from polygait.adaptation.selector import Choice, Selector
 from polygait.adaptation.selectors.exhaustive import Exhaustive, ExhaustiveConfig
 from polygait.adaptation.selectors.racing import Racing, RacingConfig, expected_returns
-from polygait.adaptation.trials import Trials
 from polygait.config import AdaptConfig
 from polygait.episodes import episode_seeds, task_factory
 from polygait.errors import UserError
@@ -27,6 +28,7 @@ from polygait.tasks.mujoco import MujocoTask
 from tests import tiny
 
 DAMAGE = "broken-leg"
+TRAINED = Path(__file__).parent / "data" / "hopper-dir"
 
 
 OLD = {
@@ -107,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_any_trial(population, monke
     place = population.path / "adaptations"
     aside = place.rename(population.path / "aside") if place.exists() else None
     place.write_text("in the way")
-    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.simulator.run_members", None)
     with pytest.raises(UserError, match=r"Cannot write .*adaptations"):
         pg.adapt(population, DAMAGE, episodes=2)
     place.unlink()
@@ -151,6 +153,7 @@ def test_a_shorter_adaptation_does_not_replace_a_longer_one(population):
         {"config": AdaptConfig("racing", trials=9)},
         {"config": AdaptConfig("racing", trials=9, max_falls=1)},
         {"config": AdaptConfig(on="hopper")},
+        {"config": AdaptConfig(by="progress")},
         {"task": "walker"},
         {"variation": "broken-foot"},
         {"world": "broken(leg_joint,foot_joint)"},
@@ -179,12 +182,50 @@ def test_other_members_have_answers_of_their_own(population, tmp_path):
     assert (copy / "adaptations" / f"{first.name}.json").exists()
 
 
+def test_chosen_by_progress_the_farthest_wins(population):
+    usual = pg.adapt(population, DAMAGE, episodes=3, held_out=2, seed=5)
+    farthest = pg.adapt(population, DAMAGE, episodes=3, held_out=2, seed=5, by="progress")
+    assert farthest.returns.tolist() == usual.returns.tolist()
+    assert farthest.progress.tolist() == usual.progress.tolist()
+    assert usual.best == int(np.argmax(usual.returns.mean(axis=1)))
+    assert farthest.best == int(np.argmax(farthest.progress.mean(axis=1)))
+    assert farthest.name != usual.name
+    assert usual.seconds == 8.0
+    np.testing.assert_allclose(farthest.speed_of(1), farthest.progress[1].mean() / 8.0)
+    np.testing.assert_allclose(farthest.held_out_speed, farthest.held_out_progress.mean() / 8.0)
+    again = read_adaptation(population.path / "adaptations" / f"{farthest.name}.json")
+    assert again.to_json() == farthest.to_json() and again.config.by == "progress"
+
+
+def test_a_race_by_progress_has_nominal_speeds_as_its_prior(population):
+    config = AdaptConfig("racing", trials=9, by="progress")
+    speeds = [member.summary["nominal_speed"] for member in population.members]
+    assert make_selector(config, population).nominal.tolist() == speeds
+    old = make_selector(config, pg.load(TRAINED))  # 0.1 did not measure them
+    assert old.nominal.tolist() == [0.0] * 5
+    result = pg.adapt(population, DAMAGE, selector="racing", trials=9, by="progress", held_out=0)
+    assert np.array_equal(np.isfinite(result.progress), np.isfinite(result.returns))
+
+
+def test_where_nobody_tells_how_far_robots_come_progress_chooses_nobody(population, monkeypatch):
+    blind = property(lambda task: np.full(task.num_envs, np.nan))
+    monkeypatch.setattr("polygait.tasks.batched.BatchedTask.progress", blind)
+    with pytest.raises(UserError, match="hopper does not tell how far its robot comes"):
+        pg.adapt(population, DAMAGE, episodes=1, by="progress")
+    result = pg.adapt(population, DAMAGE, episodes=1, held_out=1)
+    assert np.isnan(result.progress).all() and np.isfinite(result.returns).all()
+    again = read_adaptation(population.path / "adaptations" / f"{result.name}.json")
+    assert np.isnan(again.progress).all() and math.isnan(again.held_out_speed)
+
+
 def test_an_adaptation_that_0_1_kept_is_read(tmp_path):
     file = tmp_path / "broken-leg.racing.json"
     file.write_text(json.dumps(OLD))
     found = read_adaptation(file)
     assert found.best == 1 and found.selection_return == 3.0 and found.episodes_used == 3
     assert found.config.trials is None and found.weights == () and found.held_out_returns.tolist() == [5.0]
+    assert found.config.by == "return" and found.progress.shape == (2, 2) and np.isnan(found.progress).all()
+    assert math.isnan(found.speed_of(1)) and math.isnan(found.held_out_speed)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +235,9 @@ def test_an_adaptation_that_0_1_kept_is_read(tmp_path):
         {"returns": [[1.0, 2.0], [None, None]]},
         {"returns": "many"},
         {"falls": [1]},
+        {"progress": [[1.0], [2.0]]},
+        {"held_out_progress": [1.0, 2.0]},
+        {"config": {"by": "luck"}},
         {"weights": ["a"]},
         {"best": 2},
         {"config": {"selector": "luck"}},
@@ -210,6 +254,7 @@ def test_what_is_no_adaptation_is_refused(change):
     ("options", "words"),
     [
         ({"episodes": 0}, "episodes must be at least 1"),
+        ({"by": "metres"}, "by must be 'return' or 'progress', got 'metres'"),
         ({"seed": 2**32}, "seed must lie between 0"),
         ({"selector": "racing", "trials": 2}, "give trials=3 or more"),
         ({"selector": "racing", "trials": 0}, "trials must be at least 1"),
@@ -229,7 +274,7 @@ def test_bad_wishes_are_explained(population, options, words):
 
 
 def test_an_unknown_condition_is_told_before_anything_runs(population, monkeypatch):
-    monkeypatch.setattr("polygait.adaptation.trials.run_members", None)
+    monkeypatch.setattr("polygait.adaptation.simulator.run_members", None)
     with pytest.raises(UserError, match="Did you mean 'broken-leg'"):
         pg.adapt(population, "broken-log")
 
@@ -286,27 +331,30 @@ def test_a_diverging_member_is_flagged_and_never_wins_by_nan(population, monkeyp
     assert result.best != 0
 
 
-def race(trials: Trials, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
-    return select(Racing(RacingConfig(budget, max_falls), nominal), trials)
-
-
-def exhaust(trials: Trials, episodes: int) -> Choice:
-    return select(Exhaustive(ExhaustiveConfig(episodes), np.ones(trials.num_members)), trials)
-
-
-class Table(Trials):
+class Table:
     """Trials read from a table, with a fall wherever a return is negative."""
 
     def __init__(self, table: Sequence[Sequence[float]]) -> None:
-        super().__init__(len(table))
         self._table = table
+        self.num_members = len(table)
 
-    def try_out(self, members: Sequence[int], count: int) -> None:
-        for member in members:
-            for _ in range(count):
-                value = self._table[member][len(self._tried[member]) % len(self._table[member])]
-                self._tried[member].append(value)
-                self.falls[member] += value < 0
+    def chosen_by(self, selector: Selector) -> Choice:
+        loop = AskTell(selector, len(self._table))
+        while wanted := loop.ask_all():
+            for member in wanted:
+                row = self._table[member]
+                value = row[loop.record.counts[member] % len(row)]
+                loop.tell(member, float(value), value < 0)
+        self.returns, self.falls = loop.record.returns, loop.record.falls
+        return loop.choose()
+
+
+def race(table: Table, nominal: np.ndarray, budget: int, max_falls: int | None = None) -> Choice:
+    return table.chosen_by(Racing(RacingConfig(budget, max_falls), nominal))
+
+
+def exhaust(table: Table, episodes: int) -> Choice:
+    return table.chosen_by(Exhaustive(ExhaustiveConfig(episodes), np.ones(table.num_members)))
 
 
 def test_a_race_halves_and_spends_its_budget_on_the_best():

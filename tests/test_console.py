@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from polygait import console
+from polygait.evaluation import SCHEMA
 from polygait.screen import print_table
 from polygait.study.status import JobStatus
 
@@ -42,11 +43,15 @@ def evaluation(num_members=10, conditions=("nominal", "broken-left-thigh", "foot
             "member": member,
             "mean_return": 1000.0 + 100 * row + (member + 3 * row) % num_members,
             "diverged": int(row == 1),
+            "variation": name,
+            "world": name,
+            "falls": 0.0,
+            "returns": [1.0],
         }
         for row, name in enumerate(conditions)
         for member in range(num_members)
     ]
-    return pl.DataFrame(rows, schema_overrides={"scale": pl.Float64})
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def returns_in(shown):
@@ -120,10 +125,7 @@ def test_a_study_with_odd_reasons_and_paths(capsys):
 
 
 def test_an_evaluation_with_odd_conditions(capsys):
-    columns = {"condition": [ODD, ODD], "scale": [None, None], "member": [0, 1], "mean_return": [1.0, 2.0]}
-    console.print_evaluation(
-        pl.DataFrame({**columns, "diverged": [0, 0]}, schema_overrides={"scale": pl.Float64})
-    )
+    console.print_evaluation(evaluation(2, (ODD, ODD)))
     assert ODD in capsys.readouterr().out
 
 

@@ -72,15 +72,19 @@ def alone(job: Job, make: Any, policies: tuple[Any, Moments | None]) -> Outcome:
     task = make(1)
     task.set_variation(job.variation)
     observation = task.reset(seeds=[job.seed])
-    total, length = 0.0, 0
+    total, length, begun, moved = 0.0, 0, task.progress[0], 0.0
     while True:
         action = np.clip(actor.mean(observation[None].astype(np.float32))[0], -1, 1)
         step = task.step(action)
         observation = step.observation
         total += step.reward[0]
         length += 1
+        if not task.diverged[0]:
+            moved = task.progress[0] - begun
         if step.terminated[0] or step.truncated[0]:
-            return Outcome(*map(np.array, (total, length, step.terminated[0], task.diverged[0])))
+            speed = moved / (task.max_episode_steps * (task.time_step or np.nan))
+            found = (total, length, step.terminated[0], task.diverged[0], moved, speed)
+            return Outcome(*map(np.array, found))
 
 
 def assert_same(found: Outcome, expected: list[Outcome]) -> None:

@@ -11,7 +11,7 @@ import polygait as pg
 from polygait import evaluation
 from polygait.adaptation import adapt
 from polygait.errors import UserError
-from polygait.evaluation import Plan, expected_best_of, percentile_performance
+from polygait.evaluation import SCHEMA, Plan, percentile_performance, with_all_columns
 from polygait.tasks.robots.hopper import Hopper
 from tests import tiny
 
@@ -130,6 +130,32 @@ def test_a_damaged_file_of_results_is_made_anew(population):
     assert pg.evaluate(population, suite="nominal", episodes=2).equals(expected)
 
 
+def test_how_far_members_came_is_kept_beside_what_they_earned(population):
+    frame = pg.evaluate(population, suite="nominal", episodes=2)
+    adapted = adapt(population, episodes=2, held_out=0)
+    assert frame["progress"].to_list() == adapted.progress.tolist()
+    assert frame["seconds"].to_list() == [8.0, 8.0]  # 1000 steps of 8 ms
+    np.testing.assert_allclose(frame["mean_progress"], adapted.progress.mean(axis=1))
+    np.testing.assert_allclose(frame["mean_speed"], frame["mean_progress"] / 8.0)
+    assert (frame["mean_progress"].abs() > 0).all()
+    table = pl.read_csv(population.path / "evaluations" / "nominal.csv")
+    np.testing.assert_allclose(table["mean_speed"], frame["mean_speed"])
+
+
+def test_results_of_0_1_are_read_and_measured_once_more_for_progress(population, monkeypatch):
+    expected = pg.evaluate(population, suite="nominal", episodes=2)
+    file = population.path / "evaluations" / "nominal.parquet"
+    old = expected.select(list(SCHEMA)[:15])
+    assert old.columns[-1] == "returns"
+    old.write_parquet(file)
+    read = with_all_columns(pl.read_parquet(file))
+    assert read is not None and read["progress"].null_count() == 2
+    assert read.select(old.columns).equals(old)
+    counts = count_jobs(monkeypatch)
+    assert pg.evaluate(population, suite="nominal", episodes=2).equals(expected) and counts == [4]
+    assert with_all_columns(old.drop("world")) is None
+
+
 def test_a_condition_that_now_means_something_else_is_measured_anew(population, monkeypatch):
     counts = count_jobs(monkeypatch)
     before = pg.evaluate(population, suite="damage", episodes=2)
@@ -197,10 +223,3 @@ def test_the_command_line_adapts_and_evaluates(population, tmp_path):
 def test_percentiles_go_from_the_worst_to_the_best():
     found = percentile_performance(np.array([30.0, 10.0, 20.0]), [0.0, 25.0, 50.0, 100.0])
     np.testing.assert_allclose(found, [10, 15, 20, 30])
-
-
-def test_expected_best_of_k_is_the_mean_over_all_draws():
-    returns = np.array([3.0, -1.0, 7.0, 7.0, 2.0])
-    for size, expected in enumerate(expected_best_of(returns), start=1):
-        draws = [max(draw) for draw in itertools.combinations(returns, size)]
-        np.testing.assert_allclose(expected, np.mean(draws))

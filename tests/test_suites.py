@@ -118,9 +118,9 @@ def test_a_condition_of_several_edits_is_of_the_kind_of_each():
 
 def test_the_suites_of_a_robot_are_those_that_change_anything():
     task = mine(moon="gravity=0.2")
-    assert list(offered_suites(task)) == ["dynamics", "paper"]
-    assert offered_suites(pg.make_task("gym:Pendulum-v1")) == {}
-    with pytest.raises(UserError, match="it has dynamics, paper, nominal"):
+    assert list(offered_suites(task)) == ["dynamics", "paper", "mesh"]
+    assert list(offered_suites(pg.make_task("gym:Pendulum-v1"))) == ["mesh"]
+    with pytest.raises(UserError, match="it has dynamics, paper, mesh, nominal"):
         suite_conditions("damage", task)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from polygait import _gymnasium
 
 if TYPE_CHECKING:
-    from polygait.adaptation import Adaptation, adapt
+    from polygait.adaptation import Adaptation, Trials, adapt
     from polygait.behaviour import contact_pattern, contact_shares, diversity_score
     from polygait.config import Extension, TrainConfig
     from polygait.errors import UserError
@@ -41,6 +41,7 @@ __all__ = [
     "Step",
     "Task",
     "TrainConfig",
+    "Trials",
     "UserError",
     "Variation",
     "adapt",
@@ -67,6 +68,7 @@ _HOMES = {
     "Step": "polygait.tasks.task",
     "Task": "polygait.tasks.task",
     "TrainConfig": "polygait.config",
+    "Trials": "polygait.adaptation",
     "UserError": "polygait.errors",
     "Variation": "polygait.variations",
     "adapt": "polygait.adaptation",

@@ -43,10 +43,15 @@ def print_members(path: str, population: Population) -> None:
 
 def print_adaptation(result: Adaptation, population: Population) -> None:
     """All members with the choice marked, and what the choice is worth."""
+    from polygait.resilience import stands_still
+
+    fastest = max((member.summary.get("nominal_speed", math.nan) for member in population.members), default=0)
     rows = []
     for index, member in enumerate(population.members):
         tried = result.trials_of(index)
+        speed = result.speed_of(index)
         notes = [
+            "stands still" if stands_still(speed, result.falls_of(index), fastest) else "",
             "chosen" if index == result.best else "",
             "stopped: fell too often" if index in result.stopped else "",
             f"diverged {result.diverged[index]}×" if result.diverged[index] else "",
@@ -57,11 +62,12 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
             amount(member.summary["nominal_return"]),
             str(len(tried)),
             amount(tried.mean(), tried.std()) if len(tried) else "–",
+            "" if math.isnan(speed) else f"{speed:.2f}",
             f"{result.falls[index]}",
             ", ".join(filter(None, notes)),
         )
         rows.append(tuple(styled(cell, style) for cell in cells))
-    columns = ("member", "nominal", "trials", "return here", "falls", "")
+    columns = ("member", "nominal", "trials", "return here", "m/s here", "falls", "")
     screen = console()
     print_table(screen, f"{result.task}, {result.variation}: {result.config.selector}", columns, rows)
     trials = result.trials_of(result.best).size
@@ -70,28 +76,43 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
     if len(result.held_out_returns):
         told += f"; {amount(result.held_out_return)} on {len(result.held_out_returns)} fresh episodes"
         told += _between(result.held_out_interval)
+        told += "" if math.isnan(result.held_out_speed) else f" at {result.held_out_speed:.2f} m/s"
     screen.print(f"{told}.", style="bold")
 
 
 def print_evaluation(frame: pl.DataFrame) -> None:
     """Conditions down, members across, the best of each row marked; a sweep takes a row per scale."""
+    from polygait.console_resilience import print_resilience
+    from polygait.resilience import best_nominal_speed, stands_still, still_speed
+
     members = sorted(frame["member"].unique().to_list())
-    rows, broken = [], []
+    fastest = best_nominal_speed(frame)
+    rows, broken, standing = [], [], False
     for (condition, scale), cells in frame.group_by("condition", "scale", maintain_order=True):
-        returns = dict(zip(cells["member"], cells["mean_return"], strict=True))
-        best = max(returns, key=lambda member: returns[member])
-        values: list[str | Text] = [amount(returns[one]) for one in members]
-        values[members.index(best)] = styled(f"{amount(returns[best])}*", "bold green")
+        found = {cell["member"]: cell for cell in cells.iter_rows(named=True)}
+        still = {
+            one for one, cell in found.items() if stands_still(cell["mean_speed"], cell["falls"], fastest)
+        }
+        values: list[str | Text] = [
+            f"{amount(found[one]['mean_return'])}{'°' if one in still else ''}" for one in members
+        ]
+        best = max(found, key=lambda member: found[member]["mean_return"])
+        values[members.index(best)] = styled(f"{values[members.index(best)]}*", "bold green")
         name = str(condition) if scale is None else f"{condition}={scale}"
-        rows.append((name, *values))
+        speed = found[best]["mean_speed"]
+        rows.append((name, *values, "" if speed is None else f"{speed:.2f}"))
+        standing |= bool(still)
         if flagged := int(cells["diverged"].sum()):
             broken.append(f"{flagged} of {name}")
     who = f"members {members[0]} to {members[-1]}" if len(members) > 1 else f"member {members[0]}"
     screen = console()
     title = f"Mean return of {who}; * is the best in each condition"
-    print_table(screen, title, ("condition", *map(str, members)), rows)
+    print_table(screen, title, ("condition", *map(str, members), "* in m/s"), rows)
+    if standing:
+        screen.print(f"° stands still: slower than {still_speed(fastest):.2f} m/s.", style="dim")
     if broken:
         screen.print(f"Episodes in which the physics diverged: {', '.join(broken)}.", style="dim")
+    print_resilience(screen, frame)
 
 
 def print_behaviour(result: Behaviour, population: Population) -> None:

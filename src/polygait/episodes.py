@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -42,6 +43,11 @@ class Outcome(NamedTuple):
     fell: np.ndarray
     """Whether the episode terminated before its time limit."""
     diverged: np.ndarray
+    progress: np.ndarray
+    """How far the robot came, in metres; NaN where the simulator does not tell."""
+    speed: np.ndarray
+    """The metres per second of the episode's whole time limit: who falls comes no further, so that a dive
+    does not pass for a run. NaN where the simulator does not tell."""
 
 
 class Frame(NamedTuple):
@@ -81,10 +87,17 @@ def run_episodes(
         np.zeros(len(jobs), np.int64),
         np.zeros(len(jobs), bool),
         np.zeros(len(jobs), bool),
+        np.full(len(jobs), np.nan),
+        np.full(len(jobs), np.nan),
     )
     if jobs:
         _Runner(actor, make, jobs, outcome).run(watch)
     return outcome
+
+
+def episode_seconds(task: Task) -> float:
+    """The time limit of a task's episodes in seconds; NaN where the simulator does not tell."""
+    return math.nan if task.time_step is None else task.time_step * task.max_episode_steps
 
 
 def run_members(
@@ -179,6 +192,7 @@ class _Runner:
         self._job = np.full(num_rows, IDLE)
         self._variation: list[str | None] = [None] * num_rows
         self._time = np.zeros(num_rows, dtype=np.int64)
+        self._start = np.zeros(num_rows)
         self._explores = any(job.explore for job in jobs)
         limit = self._task.max_episode_steps if self._explores else 0
         self._noise = np.zeros((num_rows, limit, self._task.action_size), np.float32)
@@ -194,6 +208,7 @@ class _Runner:
                 watch(Frame(self._task, self._job, self._time, observation, actions, step, ended))
             self._time += 1
             observation = self._begin(np.flatnonzero(ended)) if ended.any() else step.observation
+        self._outcome.speed[:] = self._outcome.progress / episode_seconds(self._task)
 
     def _actions(self, observation: np.ndarray) -> np.ndarray:
         states = observation.reshape(len(self._waiting), self._width, -1).astype(np.float32)
@@ -212,6 +227,8 @@ class _Runner:
         self._outcome.length[jobs] += 1
         self._outcome.fell[jobs] |= step.terminated[rows]
         self._outcome.diverged[jobs] |= self._task.diverged[rows]
+        whole = ~self._task.diverged[rows]  # physics that broke down is nowhere
+        self._outcome.progress[jobs[whole]] = (self._task.progress - self._start)[rows[whole]]
 
     def _begin(self, rows: np.ndarray) -> np.ndarray:
         """Give rows their next jobs; those for whom none waits rest. The observations of all rows."""
@@ -231,6 +248,8 @@ class _Runner:
             self._variation[row] = variation
         self._time[rows] = 0
         observation = self._task.reset(busy, [job.seed for job in jobs])
+        self._start[busy] = self._task.progress[busy]
+        self._outcome.progress[self._job[busy]] = 0.0 * self._start[busy]  # NaN where nothing is told
         for row, job in zip(busy.tolist(), jobs, strict=True):
             if job.explore:
                 chance = CounterRandom().at(np.array([job.seed % 2**64, job.member], np.uint64), 0, _NOISE, 0)

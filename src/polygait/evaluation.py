@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,11 +12,22 @@ import numpy as np
 import polars as pl
 
 from polygait.config import EvaluateConfig, from_options
-from polygait.episodes import Job, Outcome, Watch, counting, episode_seeds, run_members, task_factory
+from polygait.episodes import (
+    Job,
+    Outcome,
+    Watch,
+    counting,
+    episode_seconds,
+    episode_seeds,
+    run_members,
+    task_factory,
+)
 from polygait.errors import UserError
+from polygait.mesh import family_of
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
 from polygait.progress import Count, silent
+from polygait.resilience import BY, best_nominal_speed, resilience, stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
 from polygait.tasks.task import Task
@@ -46,9 +56,17 @@ SCHEMA: dict[str, Any] = {
     "weights": pl.String,
     "made_with": pl.String,
     "returns": pl.List(pl.Float64),
+    "mean_progress": pl.Float64,
+    "mean_speed": pl.Float64,
+    "seconds": pl.Float64,
+    "progress": pl.List(pl.Float64),
 }
 """One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum, `world`
-what the variation came down to when it was measured."""
+what the variation came down to when it was measured. Progress is in metres, speed in metres per second of an
+episode's time limit, `seconds`; all four are null where the simulator does not tell, and in files of 0.1."""
+_LISTS = ("returns", "progress")
+_ADDED = ("mean_progress", "mean_speed", "seconds", "progress")
+"""Columns that files of 0.1 do not have."""
 
 
 class Plan(NamedTuple):
@@ -84,8 +102,9 @@ def evaluate(
     for condition in conditions:
         task.set_variation(condition.variation)  # every name is checked before any episode is run
         worlds[condition] = str(parse_variation(condition.variation, task.conditions))
+    seconds = episode_seconds(task) if np.isfinite(task.progress).all() else None
     wanted = [
-        _Cell(member.index, condition, worlds[condition], population.weights(member.index))
+        _Cell(member.index, condition, worlds[condition], population.weights(member.index), seconds)
         for condition in conditions
         for member in population.members
     ]
@@ -101,6 +120,20 @@ def evaluate(
     return table.frame(wanted)
 
 
+def summarised(frame: pl.DataFrame) -> dict[str, Any]:
+    """An evaluation as plain data: every member in every condition, and what the population keeps of it."""
+    fastest = best_nominal_speed(frame)
+    rows = [
+        row
+        | {
+            "family": family_of(row["world"]),
+            "stands_still": stands_still(row["mean_speed"], row["falls"], fastest),
+        }
+        for row in frame.iter_rows(named=True)
+    ]
+    return {"rows": rows, "population": {by: resilience(frame, by).to_json() for by in BY}}
+
+
 class _Cell(NamedTuple):
     """One member in one condition."""
 
@@ -108,6 +141,8 @@ class _Cell(NamedTuple):
     condition: Condition
     world: str
     weights: str
+    seconds: float | None
+    """The time limit, where it is known how far robots come."""
 
 
 def _run(
@@ -141,6 +176,17 @@ def _row(cell: _Cell, outcome: Outcome, config: EvaluateConfig) -> dict[str, Any
         "weights": cell.weights,
         "made_with": _made_with(),
         "returns": outcome.total_reward.tolist(),
+        **dict.fromkeys(_ADDED),
+        **({} if cell.seconds is None else _progress(outcome, cell.seconds)),
+    }
+
+
+def _progress(outcome: Outcome, seconds: float) -> dict[str, Any]:
+    return {
+        "mean_progress": float(outcome.progress.mean()),
+        "mean_speed": float(outcome.speed.mean()),
+        "seconds": seconds,
+        "progress": outcome.progress.tolist(),
     }
 
 
@@ -156,7 +202,9 @@ class _Table:
         self._rows = {_key(row): row for row in self._read()}
 
     def has(self, cell: _Cell) -> bool:
-        return self._find(cell) is not None
+        """Whether nothing is left to measure; what 0.1 kept does not say how far robots came."""
+        row = self._find(cell)
+        return row is not None and (cell.seconds is None or row["progress"] is not None)
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Keep rows beside those that other processes have written in the meantime."""
@@ -166,7 +214,7 @@ class _Table:
             parquet = io.BytesIO()
             frame.write_parquet(parquet)
             replace_result(self._folder / f"{self._name}.parquet", parquet.getvalue())
-            table = frame.drop("returns").write_csv().encode()
+            table = frame.drop(*_LISTS).write_csv().encode()
             replace_result(self._folder / f"{self._name}.csv", table)
 
     def frame(self, cells: Sequence[_Cell]) -> pl.DataFrame:
@@ -185,7 +233,15 @@ class _Table:
             frame = pl.read_parquet(io.BytesIO(data))
         except (FileNotFoundError, pl.exceptions.PolarsError, OSError):
             return []
-        return frame.to_dicts() if dict(frame.schema) == dict(pl.Schema(SCHEMA)) else []
+        known = with_all_columns(frame)
+        return [] if known is None else known.to_dicts()
+
+
+def with_all_columns(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """A frame of results with null where 0.1 had no column yet; None for a frame of something else."""
+    missing = [name for name in _ADDED if name not in frame.columns]
+    whole = frame.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in missing)
+    return whole.select(list(SCHEMA)) if dict(whole.schema) == dict(pl.Schema(SCHEMA)) else None
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -215,17 +271,3 @@ def _plan(make: Callable[[int], Task], conditions: int, episodes: int) -> Plan:
 def percentile_performance(returns: np.ndarray, percentiles: Sequence[float]) -> np.ndarray:
     """What the members of a population reach from its worst (0) to its best (100), interpolated."""
     return np.percentile(np.asarray(returns, dtype=np.float64), percentiles)
-
-
-def expected_best_of(returns: np.ndarray) -> np.ndarray:
-    """The expected best of k members drawn from all n without repetition, for k = 1 … n.
-
-    The i-th smallest is the best of k in C(i−1, k−1) of C(n, k) draws.
-    """
-    ordered = np.sort(np.asarray(returns, dtype=np.float64))
-    count = len(ordered)
-    chances = [
-        [math.comb(place, size - 1) / math.comb(count, size) for place in range(count)]
-        for size in range(1, count + 1)
-    ]
-    return np.array(chances) @ ordered

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polygait.errors import UserError, unknown_name
+from polygait.mesh import mesh_variations
 from polygait.tasks.task import Task
 from polygait.variations import (
     ActionDelay,
@@ -30,7 +31,8 @@ KINDS: dict[str, tuple[type[Edit], ...]] = {
     "sensors": (SensorFailure,),
 }
 """A robot's own conditions by what they change."""
-NAMES = ("nominal", *KINDS, "paper")
+MESH = "mesh"
+NAMES = ("nominal", *KINDS, "paper", MESH)
 
 
 class Condition(NamedTuple):
@@ -95,6 +97,8 @@ def _changed(suite: str, task: Task) -> list[Condition]:
     """What a suite holds beside the nominal world."""
     if suite == "nominal":
         return []
+    if suite == MESH:
+        return [Condition(variation, None, variation) for variation in mesh_variations(task)]
     kinds = KINDS.get(suite, (Edit,))
     published = task.defaults.paper_conditions if suite == "paper" else None
     names = task.conditions if published is None else published

@@ -303,7 +303,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     metrics = cohort.method.metrics(state.method, fresh)
     outcome = _nominal(cohort, policies, range(NOMINAL_EPISODES))
     returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
-    fell = outcome.fell.reshape(cohort.size, NOMINAL_EPISODES)
+    fell, speed = (one.reshape(cohort.size, NOMINAL_EPISODES) for one in (outcome.fell, outcome.speed))
     recent = recent_mean(state.recent)
     exported = cohort.method.export(state.method)
     finished = jax.tree.map(np.asarray, (policies, cohort.learner.critic(state.learner)))
@@ -312,6 +312,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
             "nominal_return": float(returns[row].mean()),
             "nominal_std": float(returns[row].std()),
             "nominal_falls": float(fell[row].mean()),
+            **({"nominal_speed": float(speed[row].mean())} if np.isfinite(speed[row]).all() else {}),
             "training_return": float(recent[row]),
             **{name: float(values[row]) for name, values in metrics.items()},
         }

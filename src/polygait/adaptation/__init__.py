@@ -2,5 +2,6 @@
 
 from polygait.adaptation.choosing import adapt
 from polygait.adaptation.result import Adaptation, Interval, read_adaptation
+from polygait.adaptation.trials import Trials
 
-__all__ = ["Adaptation", "Interval", "adapt", "read_adaptation"]
+__all__ = ["Adaptation", "Interval", "Trials", "adapt", "read_adaptation"]

@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from polygait.adaptation.loop import AskTell
 from polygait.adaptation.result import Adaptation
-from polygait.adaptation.selector import SELECTORS, Choice, Selector
-from polygait.adaptation.trials import Episodes, Trials
+from polygait.adaptation.selector import SELECTORS, Selector
+from polygait.adaptation.simulator import Simulator
 from polygait.config import AdaptConfig, from_options
 from polygait.config.settings import with_setting
-from polygait.episodes import counting, task_factory
+from polygait.episodes import counting, episode_seconds, task_factory
 from polygait.errors import UserError, did_you_mean
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
 from polygait.variations import Edit, Variation, parse_variation, variation_text
 
-_SHARED = ("selector", "settings", "held_out", "seed", "on", "threads")
+_SHARED = ("selector", "settings", "by", "held_out", "seed", "on", "threads")
 """Options of every adaptation; the others are a selector's own."""
 
 
@@ -35,7 +36,8 @@ def adapt(
 ) -> Adaptation:
     """Choose the member that works best in a changed world; the options are those of AdaptConfig.
 
-    Every answer is kept in the run's folder; only who asks the very same again replaces it.
+    The loop of Trials with a simulator in it. Every answer is kept in the run's folder; only who asks the
+    very same again replaces it.
     """
     population = as_population(population)
     config = from_options(AdaptConfig, options)
@@ -47,20 +49,34 @@ def adapt(
     text = variation_text(variation)
     task = make(1)
     task.set_variation(text)  # an unknown name is told before any episode is run
+    if config.by == "progress" and np.isnan(task.progress).any():
+        raise UserError(
+            f"{task.name} does not tell how far its robot comes, so nobody can be chosen by progress.",
+            "Leave `by` out to choose by return.",
+        )
     make_results_folder(population.path / "adaptations")
     counter = counting(report, selector.budget + config.held_out)
-    episodes = Episodes(population, make, text, config.seed, counter)
-    choice = select(selector, episodes)
+    simulator = Simulator(population, make, text, config.seed, counter)
+    simulator.by = config.by
+    loop = AskTell(selector, len(population))
+    while wanted := loop.ask_all():
+        for trial in simulator.trials(wanted):
+            loop.tell(*trial)
+    choice = loop.choose()
+    fresh = simulator.held_out(choice.best, config.held_out)
     result = Adaptation(
         task=config.on or population.config.task,
         variation=text,
         config=config,
         best=choice.best,
-        returns=episodes.returns,
-        falls=episodes.falls,
-        diverged=episodes.diverged,
+        returns=simulator.returns,
+        progress=simulator.progress,
+        falls=loop.record.falls,
+        diverged=loop.record.diverged,
         stopped=choice.stopped,
-        held_out_returns=episodes.held_out(choice.best, config.held_out),
+        held_out_returns=fresh.total_reward,
+        held_out_progress=fresh.progress,
+        seconds=episode_seconds(task),
         world=str(parse_variation(text, task.conditions)),
         weights=tuple(population.weights(place) for place in range(len(population))),
     )
@@ -68,15 +84,8 @@ def adapt(
     return result
 
 
-def select(selector: Selector, trials: Trials) -> Choice:
-    """Make all trials that a selector asks for, and take the member it chooses."""
-    for request in selector.requests(trials):
-        trials.try_out(request.members, request.trials)
-    return selector.choose(trials)
-
-
-def make_selector(config: AdaptConfig, population: Population) -> Selector:
-    """The selector that is asked for, with its own options; all problems at once."""
+def make_selector(config: AdaptConfig, population: Population, budget: int | None = None) -> Selector:
+    """The selector that is asked for, with its own options and what it must know; all problems at once."""
     kind = SELECTORS.find(config.selector)
     problems = config.problems()
     options = kind.Config()
@@ -96,11 +105,26 @@ def make_selector(config: AdaptConfig, population: Population) -> Selector:
             options = with_setting(options, name, value)
         except ValueError as error:
             problems.append(f"{name} must be {error}, got {value!r}.")
+    if budget is not None:
+        options = kind.with_budget(options, budget, len(population))
     problems += kind.problems(options, len(population))
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
-    nominal = np.array([member.summary["nominal_return"] for member in population.members])
-    return kind(kind.complete(options, len(population)), nominal)
+    selector = kind(kind.complete(options, len(population)), _nominal(population, config.by))
+    selector.prepare(population)
+    return selector
+
+
+def _nominal(population: Population, by: str) -> np.ndarray:
+    """What members reach when nothing is wrong; all 0, which says nothing, where 0.1 did not measure speeds.
+
+    A prior uses nominal values in proportion only, so a speed serves where metres are compared.
+    """
+    name = "nominal_speed" if by == "progress" else "nominal_return"
+    summaries = [member.summary for member in population.members]
+    if not all(name in summary for summary in summaries):
+        return np.zeros(len(summaries))
+    return np.array([summary[name] for summary in summaries])
 
 
 def _misplaced(name: str, kind: type[Selector]) -> str:

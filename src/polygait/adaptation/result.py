@@ -49,6 +49,8 @@ class Adaptation:
     best: int
     returns: np.ndarray
     """(member, episode) NaN where not tried."""
+    progress: np.ndarray
+    """(member, episode) Metres; NaN where not tried or not known, as in adaptations that 0.1 kept."""
     falls: np.ndarray
     """Episodes in which each member fell."""
     diverged: np.ndarray
@@ -56,6 +58,9 @@ class Adaptation:
     stopped: tuple[int, ...]
     """Members that fell too often to be tried to the end."""
     held_out_returns: np.ndarray
+    held_out_progress: np.ndarray
+    seconds: float = math.nan
+    """The time limit of an episode, where it is known."""
     world: str = ""
     """What the variation came down to; not known of adaptations that 0.1 kept."""
     weights: tuple[str, ...] = ()
@@ -65,6 +70,8 @@ class Adaptation:
     def name(self) -> str:
         """What the answer is kept under: readable, and another for every other question."""
         asked = {**vars(replace(self.config, threads=None)), "task": self.task, "variation": self.variation}
+        if asked["by"] == "return":  # as it was called before there was a choice
+            del asked["by"]
         question = canonical(to_plain({**asked, "world": self.world, "weights": self.weights}))
         where = f"{self.config.on}." if self.config.on else ""
         readable = file_name(f"{where}{self.variation}.{self.config.selector}")
@@ -95,6 +102,28 @@ class Adaptation:
         """The average of the chosen member on fresh episodes; NaN when none were asked for."""
         return float(np.mean(self.held_out_returns)) if len(self.held_out_returns) else math.nan
 
+    def speed_of(self, member: int) -> float:
+        """Mean metres per second of the time limit in a member's trials; NaN where it is not known."""
+        metres = self.progress[member][np.isfinite(self.returns[member])]
+        return float(metres.mean()) / self.seconds if len(metres) else math.nan
+
+    def falls_of(self, member: int) -> float:
+        """The share of a member's trials in which it fell; NaN where it was not tried."""
+        trials = len(self.trials_of(member))
+        return int(self.falls[member]) / trials if trials else math.nan
+
+    @property
+    def selection_progress(self) -> float:
+        """Metres of the chosen member in its trials, on average; NaN where it is not known."""
+        return float(self.progress[self.best][np.isfinite(self.returns[self.best])].mean())
+
+    @property
+    def held_out_speed(self) -> float:
+        """Metres per second of the chosen member on fresh episodes; NaN where it is not known."""
+        return (
+            float(np.mean(self.held_out_progress)) / self.seconds if len(self.held_out_progress) else math.nan
+        )
+
     @property
     def held_out_interval(self) -> Interval:
         """Of the held-out return."""
@@ -113,7 +142,12 @@ class Adaptation:
             "held_out_return": self.held_out_return,
             "held_out_interval": list(self.held_out_interval),
             "held_out_returns": self.held_out_returns.tolist(),
-            "returns": [[None if math.isnan(one) else one for one in row] for row in self.returns.tolist()],
+            "held_out_progress": self.held_out_progress.tolist(),
+            "held_out_speed": self.held_out_speed,
+            "selection_progress": self.selection_progress,
+            "seconds": self.seconds,
+            "returns": _plain_grid(self.returns),
+            "progress": _plain_grid(self.progress),
             "falls": self.falls.tolist(),
             "diverged": self.diverged.tolist(),
             "stopped": list(self.stopped),
@@ -128,27 +162,42 @@ class Adaptation:
             config = from_plain_record(AdaptConfig, data["config"])
             if config.selector not in SELECTORS.names():
                 raise KeyError(config.selector)
-            returns = [[math.nan if one is None else float(one) for one in row] for row in data["returns"]]
+            returns = _grid(data["returns"])
+            held_out = np.array(data.get("held_out_returns", ()), np.float64)
+            fresh = np.array(data.get("held_out_progress", np.full(len(held_out), np.nan)), np.float64)
             found = cls(
                 task=str(data.get("task", "")),
                 variation=str(data["variation"]),
                 config=config,
                 best=int(data["best"]),
-                returns=np.array(returns),
+                returns=returns,
+                progress=_grid(data["progress"]) if "progress" in data else np.full(returns.shape, np.nan),
                 falls=np.array(data["falls"], np.int64),
                 diverged=np.array(data["diverged"], np.int64),
                 stopped=tuple(map(int, data.get("stopped", ()))),
-                held_out_returns=np.array(data.get("held_out_returns", ()), np.float64),
+                held_out_returns=held_out,
+                held_out_progress=fresh,
+                seconds=float(data.get("seconds", math.nan)),
                 world=str(data.get("world", "")),
                 weights=tuple(map(str, data.get("weights", ()))),
             )
             fitting = not config.problems() and isinstance(config.on, str | None)
             shapes = {found.falls.shape, found.diverged.shape, (len(found.weights) or len(returns),)}
+            pairs = ((found.progress, returns), (found.held_out_progress, found.held_out_returns))
+            fitting = fitting and all(one.shape == other.shape for one, other in pairs)
             if not fitting or shapes != {(len(returns),)} or not len(found.trials_of(found.best)):
                 raise ValueError("its numbers do not fit together")
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError("it is not an adaptation's answer") from error
         return found
+
+
+def _plain_grid(values: np.ndarray) -> list[list[float | None]]:
+    return [[None if math.isnan(one) else one for one in row] for row in values.tolist()]
+
+
+def _grid(rows: Any) -> np.ndarray:
+    return np.array([[math.nan if one is None else float(one) for one in row] for row in rows])
 
 
 def read_adaptation(path: Path) -> Adaptation:

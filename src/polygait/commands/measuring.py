@@ -48,6 +48,7 @@ def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json:
     Example: polygait evaluate runs/walker --suite damage
     """
     from polygait.evaluation import evaluate as evaluate_population
+    from polygait.evaluation import summarised
     from polygait.population.population import load
     from polygait.progress import Counter, duration, finish
 
@@ -64,7 +65,7 @@ def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json:
         sys.exit(130)
     finish()
     if json:
-        print_json(frame.to_dicts())
+        print_json(summarised(frame))
     else:
         print_evaluation(frame)
 

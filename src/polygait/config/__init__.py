@@ -19,6 +19,7 @@ from polygait.config.options import (
     MotivationConfig,
     StudyRunConfig,
     TrainConfig,
+    TrialsConfig,
 )
 from polygait.config.showing import RenderConfig, ReportConfig
 
@@ -35,6 +36,7 @@ __all__ = [
     "SACConfig",
     "StudyRunConfig",
     "TrainConfig",
+    "TrialsConfig",
     "check_seed",
     "checked_kinds",
     "count_problems",

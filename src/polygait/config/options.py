@@ -97,6 +97,8 @@ class AdaptConfig:
     """A member that has fallen so often is tried no more, for racing."""
     settings: Annotated[tuple[str, ...], _SET] = ()
     """Options of a selector from another package, such as prior=0.5."""
+    by: str = "return"
+    """What the member is chosen by: return, or progress, the metres it comes forward."""
     held_out: int = 20
     """Fresh episodes on which the chosen member is scored; 0 for none."""
     seed: int = 0
@@ -112,7 +114,27 @@ class AdaptConfig:
         found += count_problems(
             self, {"episodes": 1, "trials": 1, "max_falls": 1, "threads": 1, "held_out": 0}
         )
+        if self.by not in ("return", "progress"):
+            found.append(f"`by` must be 'return' or 'progress', got {self.by!r}.")
         return found
+
+
+@dataclass(frozen=True)
+class TrialsConfig:
+    """How to spend trials that somebody else makes, on a robot or elsewhere."""
+
+    selector: str | None = None
+    """Who says what to try next; informed when left out."""
+    budget: int | None = None
+    """The most trials of all members together; 10 when left out."""
+    settings: tuple[str, ...] = ()
+    """Options of the selector, such as max_falls=2."""
+    name: str | None = None
+    """What the trials are kept under. Trials of that name go on; without one, new trials begin."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        return count_problems(self, {"budget": 1})
 
 
 @dataclass(frozen=True)
@@ -120,7 +142,7 @@ class EvaluateConfig:
     """What to measure; in Python a suite may be a list of variations or a mapping from names to them too."""
 
     suite: str | Sequence[Any] | Mapping[str, Any] = "paper"
-    """nominal, damage, dynamics, sensors, paper, or a TOML file with variations = ["broken-foot", …]."""
+    """nominal, damage, dynamics, sensors, paper, mesh, or a TOML file with variations = ["broken-foot"]."""
     episodes: int = 20
     """Episodes per member and condition."""
     seed: int = 0

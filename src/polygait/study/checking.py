@@ -13,9 +13,16 @@ _KINDS: dict[str, str] = {
     "mean_return": "number",
     "steps": "whole number",
     "return": "number",
+    "variation": "text",
+    "world": "text",
+    "falls": "number",
+    "mean_speed": "number or null",
+    "seconds": "number or null",
 }
 RETURNS = ("condition", "scale", "member", "mean_return")
 CURVES = ("member", "steps", "return")
+MESH = ("condition", "variation", "world", "member", "mean_return", "falls", "mean_speed", "seconds")
+_EPISODES = ("returns", "progress")
 _PARTS = ("returns", "held_out", "diversity", "curves", "contacts", "patterns", "versions")
 _LARGEST = 2**63
 
@@ -30,6 +37,9 @@ def check_result(result: Any, members: int) -> None:
     _check_every_member(result["returns"], members)
     if result["held_out"] is not None:
         _check_columns(result["held_out"], "held_out", RETURNS, members)
+    if result.get("mesh") is not None:  # results of 0.1 have none
+        _check_columns(result["mesh"], "mesh", MESH, members)
+        _check_episodes(result["mesh"])
     if result["diversity"] is not None:
         _require(result["diversity"], "number", "diversity")
     if result["contacts"] is not None:
@@ -58,6 +68,20 @@ def _check_columns(table: Any, where: str, names: tuple[str, ...], members: int)
             _require(value, _KINDS[name], f"{where}.{name}[{row}]")
     if strangers := sorted({one for one in table["member"] if not 0 <= one < members}):
         raise ValueError(f"{where} names member {strangers[0]}; the job has {members}")
+
+
+def _check_episodes(mesh: Mapping[str, Any]) -> None:
+    """What every episode of the mesh came to; progress may be unknown, but not of some episodes only."""
+    for name in _EPISODES:
+        _require_list(mesh.get(name), f"mesh.{name}", len(mesh["member"]))
+    for row, (returns, progress) in enumerate(zip(mesh["returns"], mesh["progress"], strict=True)):
+        _require_list(returns, f"mesh.returns[{row}]")
+        if (progress is None) != (mesh["seconds"][row] is None):
+            raise ValueError(f"mesh.progress[{row}] and mesh.seconds[{row}] must both be known or unknown")
+        if progress is not None:
+            _require_list(progress, f"mesh.progress[{row}]", len(returns))
+        for value in (*returns, *(progress or ())):
+            _require(value, "number", f"mesh episodes of row {row}")
 
 
 def _check_every_member(returns: Mapping[str, Any], members: int) -> None:

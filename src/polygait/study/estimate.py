@@ -26,6 +26,8 @@ UPDATE_PACE = 42_000
 _PROBE_ENVS, _PROBE_STEPS = 64, 30
 _LOG_BYTES = 600
 """Of one member's line per rollout."""
+_EPISODE_BYTES = 60
+"""Of one episode of a member: its return and progress in the evaluation, and in the result of a mesh."""
 _CELL_BYTES = 500
 """Of one member in one condition: in the evaluation, its CSV and the result."""
 _POINT_BYTES = 40
@@ -170,7 +172,7 @@ def _member_bytes(sizes: tuple[int, int], job: StudyJob) -> int:
 def _lasting_bytes(job: StudyJob, world: _World) -> int:
     """Members and their log, evaluations and the result."""
     measures = job.measures
-    cell = _CELL_BYTES + 8 * measures.episodes
+    cell = _CELL_BYTES + _EPISODE_BYTES * measures.episodes
     steps_seen = world.feet * (world.episode_steps if measures.contact_episodes else 0)
     member = (
         _member_bytes(world.sizes, job)

@@ -172,10 +172,12 @@ def _measured(
     from polygait.population.store import RunFolder
 
     measures = job.measures
-    frame = _evaluated(measures, folder, population, threads, tell)
+    frame, mesh = _evaluated(measures, folder, population, threads, tell)
+    beside = ("weights", "made_with", "episodes", "seed")
     return {
         "versions": RunFolder.open(folder.run).manifest["versions"],
-        "returns": frame.drop("returns", "weights", "made_with", "episodes", "seed").to_dict(as_series=False),
+        "returns": frame.drop("returns", "progress", *beside).to_dict(as_series=False),
+        "mesh": None if mesh is None else mesh.drop(*beside).to_dict(as_series=False),
         "held_out": _held_out(frame, population, measures, threads, tell),
         "curves": _curves(folder),
         **_behaviour(population, measures, threads, tell),
@@ -184,13 +186,17 @@ def _measured(
 
 def _evaluated(
     measures: Measures, folder: JobFolder, population: Population, threads: int, tell: Tell
-) -> pl.DataFrame:
-    """All suites in one frame, a condition that several have only once."""
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """All suites in one frame, a condition that several have only once; and the mesh by itself.
+
+    Of the mesh only the nominal world stands among the rest: tables of conditions are about chosen ones.
+    """
     import polars as pl
 
     from polygait.evaluation import evaluate
+    from polygait.suites import MESH
 
-    frames = []
+    frames, mesh = [], None
     for place, suite in enumerate(measures.suites):
 
         def count(done: int, total: int, place: int = place) -> None:
@@ -198,8 +204,12 @@ def _evaluated(
 
         options: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
         options |= {"episodes": measures.episodes, "seed": measures.seed}
-        frames.append(evaluate(population, count, None, **options))
-    return pl.concat(frames).unique(["member", "condition", "variation"], keep="first", maintain_order=True)
+        frame = evaluate(population, count, None, **options)
+        if suite == MESH:
+            mesh, frame = frame, frame.filter(variation="nominal")
+        frames.append(frame)
+    key = ["member", "condition", "variation"]
+    return pl.concat(frames).unique(key, keep="first", maintain_order=True), mesh
 
 
 def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:
@@ -215,7 +225,7 @@ def _held_out(
     frame: pl.DataFrame, population: Population, measures: Measures, threads: int, tell: Tell
 ) -> dict[str, list[Any]] | None:
     """The member that would be chosen in every condition, and its mean return on fresh episodes."""
-    from polygait.adaptation.trials import Episodes
+    from polygait.adaptation.simulator import Simulator
     from polygait.episodes import task_factory
 
     if measures.held_out == 0:
@@ -226,9 +236,9 @@ def _held_out(
     for place, cell in enumerate(cells):
         tell("fresh episodes", place / len(cells), {})
         chosen = cell.row(int(cell["mean_return"].arg_max() or 0), named=True)
-        episodes = Episodes(population, make, chosen["variation"], measures.seed)
-        fresh = episodes.held_out(chosen["member"], measures.held_out)
-        row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.mean()))
+        simulator = Simulator(population, make, chosen["variation"], measures.seed)
+        fresh = simulator.held_out(chosen["member"], measures.held_out)
+        row = (chosen["condition"], chosen["scale"], chosen["member"], float(fresh.total_reward.mean()))
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
     return columns

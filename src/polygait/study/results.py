@@ -15,15 +15,31 @@ from polygait.study.jobs import JobFolder
 
 _WHOSE = {"task": pl.String, "method": pl.String, "seed": pl.Int64}
 _RETURNS = {"condition": pl.String, "scale": pl.Float64, "member": pl.Int64, "mean_return": pl.Float64}
+_MEASURED = {"falls": pl.Float64, "mean_speed": pl.Float64}
+"""Of returns as well, where they are known: results of 0.1 have neither, nor has a chosen member."""
+_MESH = {
+    "condition": pl.String,
+    "variation": pl.String,
+    "world": pl.String,
+    "member": pl.Int64,
+    "mean_return": pl.Float64,
+    **_MEASURED,
+    "seconds": pl.Float64,
+    "returns": pl.List(pl.Float64),
+    "progress": pl.List(pl.Float64),
+}
 _CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
 _CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
+
+
+_FRAMES = ("returns", "held_out", "mesh", "curves", "contacts")
 
 
 class Results(NamedTuple):
     """Frames with one row per number; all begin with task, method, seed."""
 
     returns: pl.DataFrame
-    """condition, scale, member, mean_return"""
+    """condition, scale, member, mean_return, falls, mean_speed"""
     held_out: pl.DataFrame
     """The same for the member chosen in each condition, on fresh episodes."""
     diversity: pl.DataFrame
@@ -40,6 +56,8 @@ class Results(NamedTuple):
     jobs: int
     damaged: tuple[str, ...] = ()
     """What is wrong with files that had to be left out."""
+    mesh: pl.DataFrame = pl.DataFrame(schema={**_WHOSE, **_MESH})
+    """Every member in every condition of the mesh: condition, world, member, and its episodes."""
 
 
 def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = ()) -> Results:
@@ -47,7 +65,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
 
     `damaged` are jobs of which that is known already.
     """
-    rows: dict[str, list[pl.DataFrame]] = {name: [] for name in ("returns", "held_out", "curves", "contacts")}
+    rows: dict[str, list[pl.DataFrame]] = {name: [] for name in _FRAMES}
     scores: list[dict[str, Any]] = []
     patterns: dict[tuple[str, str, int], dict[str, Any]] = {}
     versions: dict[str, set[str]] = {}
@@ -64,10 +82,12 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
             continue
         done += 1
         whose = {"task": job.run.task, "method": job.run.method, "seed": job.run.seed}
-        rows["returns"].append(_frame(result["returns"], _RETURNS, whose))
+        rows["returns"].append(_frame(result["returns"], {**_RETURNS, **_MEASURED}, whose))
         rows["curves"].append(_frame(result["curves"], _CURVES, whose))
         if result["held_out"] is not None:
             rows["held_out"].append(_frame(result["held_out"], _RETURNS, whose))
+        if result.get("mesh") is not None:
+            rows["mesh"].append(_frame(result["mesh"], _MESH, whose))
         if result["diversity"] is not None:
             scores.append({**whose, "score": result["diversity"]})
         if result["contacts"] is not None:
@@ -79,7 +99,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
     for problem in unfit:
         warnings.warn(f"Left out: {problem}", stacklevel=2)
     return Results(
-        returns=_together(rows["returns"], _RETURNS),
+        returns=_together(rows["returns"], {**_RETURNS, **_MEASURED}),
         held_out=_together(rows["held_out"], _RETURNS),
         diversity=pl.DataFrame(scores, schema={**_WHOSE, "score": pl.Float64}),
         curves=_together(rows["curves"], _CURVES),
@@ -89,11 +109,13 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         done=done,
         jobs=len(jobs) + len(damaged),
         damaged=tuple(unfit),
+        mesh=_together(rows["mesh"], _MESH),
     )
 
 
 def _frame(columns: dict[str, list[Any]], schema: dict[str, Any], whose: dict[str, Any]) -> pl.DataFrame:
-    frame = pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
+    count = len(columns[next(iter(schema))])
+    frame = pl.DataFrame({name: columns.get(name, [None] * count) for name in schema}, schema=schema)
     named = [pl.lit(value, dtype=_WHOSE[name]).alias(name) for name, value in whose.items()]
     return frame.select(*named, *schema)
 

@@ -11,7 +11,7 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.tasks import minitaur_rules as rules
 from polygait.tasks.bullet_physics import Figures
-from polygait.variations import Anatomy, ModelChange
+from polygait.variations import Anatomy, Foot, ModelChange
 
 _FIELDS = {
     "body_mass": "mass",
@@ -100,4 +100,8 @@ def bullet_anatomy(links: list[str]) -> Anatomy:
         state=rules.LAYOUT.select,
         motors=rules.MOTORS,
         battery=True,
+        feet={
+            foot: Foot(parts, tuple(part.replace("foot_", "lower_") for part in parts))
+            for foot, parts in rules.FEET.items()
+        },
     )

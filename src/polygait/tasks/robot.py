@@ -12,7 +12,7 @@ from mujoco.batch import Batch
 
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
-from polygait.variations import Anatomy
+from polygait.variations import Anatomy, Foot
 
 
 class Physics(NamedTuple):
@@ -195,7 +195,14 @@ def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
         state=robot.layout.select,
         motors=motors,
         battery=robot.motors is not None and model.nuser_actuator > 0,
+        feet={foot: _foot(model, parts) for foot, parts in zip(robot.feet, foot_geoms(robot), strict=True)},
     )
+
+
+def _foot(model: mujoco.MjModel, geoms: tuple[str, ...]) -> Foot:
+    """A foot's geoms and the bodies that carry them."""
+    bodies = dict.fromkeys(_body_name(model, int(model.geom(geom).bodyid[0])) for geom in geoms)
+    return Foot(geoms, tuple(bodies))
 
 
 def _body_name(model: mujoco.MjModel, index: int) -> str:

@@ -21,6 +21,7 @@ from polygait.variations.effects import (
     ActionLag,
     Anatomy,
     Effect,
+    Foot,
     ModelChange,
     SensorFault,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "BrokenJoint",
     "Edit",
     "Effect",
+    "Foot",
     "GlobalScale",
     "ModelChange",
     "MotorFailure",

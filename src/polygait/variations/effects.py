@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,13 @@ class SensorFault(NamedTuple):
     amount: float
 
 
+class Foot(NamedTuple):
+    """What one foot consists of, by name."""
+
+    geoms: tuple[str, ...]
+    bodies: tuple[str, ...]
+
+
 Names = str | Sequence[str]
 Effect = ModelChange | ActionGain | ActionLag | SensorFault
 
@@ -67,6 +74,8 @@ class Anatomy:
     """Whether the simulator's model can be changed; where not, a motor is as strong as its action."""
     battery: bool = False
     """Whether the motors run on a voltage, the first number of their row in `actuator_user`."""
+    feet: Mapping[str, Foot] = field(default_factory=dict)
+    """The parts of each foot, where the robot names its feet."""
 
     def joint_rows(self, patterns: Names) -> tuple[int, ...]:
         """The joints that match."""

@@ -27,7 +27,7 @@ def test_a_bare_run_says_which_commands_add_the_rest(run):
 def test_only_suites_that_a_task_has_are_advised(run):
     become_gymnasium(run)
     commands = told(gather(run))
-    assert commands["No condition is measured"] == f"polygait adapt {run} --variation delay=2"
+    assert commands["No condition is measured"] == f"polygait evaluate {run} --suite mesh"
     pg.make_task("gym:Walker2d-v5").set_variation("delay=2")
     keep_adaptation(run, "delay=2", [[1.0], [2.0]], best=1)
     assert "No sweep is measured" not in told(gather(run))

@@ -32,6 +32,33 @@ def keep_damage(run):
         + [row(member, "foot-mass", 10.0, scale) for member in members for scale in (0.5, 1.0)],
     )
     keep_adaptation(run, "broken-leg", [[1.0], [2.0], [9.0], [3.0], [4.0]], best=2)
+    keep_mesh(run)
+
+
+def keep_mesh(run):
+    """Member 4 alone is fast when nothing is wrong; member 2 survives a locked leg, and 0 stands in it."""
+    speeds = {
+        "nominal": [1.0, 1.0, 2.0, 1.0, 4.0],
+        "broken(leg_joint)": [0.0, 0.5, 3.0, 0.5, 0.5],
+        "gravity=1.4": [0.5, 0.5, 1.0, 0.5, 1.5],
+    }
+    rows = [
+        row(
+            member,
+            world,
+            100.0 * speed,
+            returns=[100.0 * speed] * 2,
+            mean_progress=8.0 * speed,
+            mean_speed=speed,
+            seconds=8.0,
+            progress=[8.0 * speed] * 2,
+            falls=0.0,
+            episodes=2,
+        )
+        for world, members in speeds.items()
+        for member, speed in enumerate(members)
+    ]
+    keep_evaluation(run, "mesh", rows)
 
 
 def assert_complete(text):
@@ -46,7 +73,7 @@ def test_a_page_of_a_gymnasium_task_advises_only_what_works(run):
     text = own_text(write_report(run).path)
     assert "Walker2d-v5 cannot be drawn: it is a Gymnasium environment" in text
     assert "render_mode=" in text and "not simulated" not in text and "TASK" not in text
-    assert "polygait render" not in text and "--suite" not in text
+    assert "polygait render" not in text and "--suite damage" not in text and "--suite mesh" in text
 
 
 def test_a_page_without_anything_measured(run):
@@ -82,6 +109,37 @@ def test_a_page_names_the_source_of_what_it_says(run):
         "exhaustive adaptation (1 episode each"
     )
     assert "All 2 adaptations that are kept" in text and "the end of training" not in text
+
+
+def test_the_mesh_has_a_section_of_its_own(run):
+    keep_mesh(run)
+    findings = gather(run)
+    assert {cell["variation"] for cell in findings.cells} == {"nominal"} and findings.best == 4
+    page = run / "page.html"
+    page.write_text(run_page(findings, Gallery()))
+    text = own_text(page)
+    assert "In 50 % of 2 changed worlds the chosen one of 5 members keeps at least half" in text
+    assert "a member taken at random in 10 %" in text
+    assert "leg locked" in text and "gravity × 1.4" in text and "0, stands still" in text
+    assert "evaluation of suite mesh (2 episodes each, seed 0)" in text and "2.00 m/s" in text
+    charts = re.findall(r'data-chart="([^"]+)"', text)
+    assert [one for one in charts if one.startswith("mesh")] == [
+        "mesh",
+        "mesh-survival",
+        "mesh-speed",
+        "mesh-return",
+    ]
+    assert "The mesh is not measured" not in text
+
+
+def test_a_member_that_stands_still_is_said_to_on_the_page(run):
+    rows = [row(0, "broken-foot", 1017.0, mean_speed=0.02), row(1, "broken-foot", 300.0, mean_speed=0.6)]
+    keep_evaluation(run, "damage", rows)
+    page = run / "page.html"
+    page.write_text(run_page(gather(run), Gallery()))
+    text = own_text(page)
+    assert "1,017 (stands still)" in text and "300 (" not in text
+    assert "polygait evaluate" in text and "--suite mesh --episodes 5" in text
 
 
 @pytest.mark.slow
@@ -123,6 +181,8 @@ def test_charts_for_papers(run, tmp_path):
         "contacts-member-0",
         "conditions",
         "sweep-foot-mass",
+        "mesh",
+        "mesh-survival",
         "learning-curves",
         "bonus",
     } <= names

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polygait.adaptation.record import TrialRecord
 from polygait.adaptation.selector import Choice, Request, Selector
-from polygait.adaptation.trials import Trials
 
 EPISODES = 20
 """Per member in the paper's protocol."""
@@ -34,12 +34,16 @@ class Exhaustive(Selector):
     def complete(cls, config: ExhaustiveConfig, num_members: int) -> ExhaustiveConfig:
         return replace(config, episodes=config.episodes or EPISODES)
 
+    @classmethod
+    def with_budget(cls, config: ExhaustiveConfig, budget: int, num_members: int) -> ExhaustiveConfig:
+        return replace(config, episodes=-(-budget // num_members))
+
     @property
     def budget(self) -> int:
         return (self.config.episodes or EPISODES) * len(self.nominal)
 
-    def requests(self, trials: Trials) -> Iterator[Request]:
+    def requests(self, trials: TrialRecord) -> Iterator[Request]:
         yield Request(range(trials.num_members), self.config.episodes or EPISODES)
 
-    def choose(self, trials: Trials) -> Choice:
-        return Choice(int(np.argmax(trials.returns.mean(axis=1))))
+    def choose(self, trials: TrialRecord) -> Choice:
+        return Choice(int(np.argmax(trials.means)))

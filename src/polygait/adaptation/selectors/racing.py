@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polygait.adaptation.record import TrialRecord
 from polygait.adaptation.selector import Choice, Request, Selector
-from polygait.adaptation.trials import Trials
 
 TRIALS_PER_MEMBER = 4
 MOST_PRIOR = 0.5
@@ -59,7 +59,7 @@ class Racing(Selector):
     def budget(self) -> int:
         return self.config.trials or TRIALS_PER_MEMBER * len(self.nominal)
 
-    def requests(self, trials: Trials) -> Iterator[Request]:
+    def requests(self, trials: TrialRecord) -> Iterator[Request]:
         first = (
             2 if self.budget >= 4 * len(self._racers) else 1
         )  # a second trial shows how much chance there is
@@ -82,14 +82,14 @@ class Racing(Selector):
             half = max(2, math.ceil(len(self._racers) / 2))
             self._racers = [self._racers[place] for place in order[:half]]
 
-    def choose(self, trials: Trials) -> Choice:
+    def choose(self, trials: TrialRecord) -> Choice:
         expected = expected_returns(trials.returns, self.nominal)
         stopped = self._stopped(trials)
         upright = [member for member in range(trials.num_members) if member not in stopped]
         finalists = self._racers or upright or range(trials.num_members)
         return Choice(max(finalists, key=lambda member: expected[member]), stopped)
 
-    def _stopped(self, trials: Trials) -> tuple[int, ...]:
+    def _stopped(self, trials: TrialRecord) -> tuple[int, ...]:
         """Members that have fallen as often as allowed."""
         limit = self.config.max_falls
         return () if limit is None else tuple(np.flatnonzero(trials.falls >= limit).tolist())
@@ -102,6 +102,11 @@ def expected_returns(returns: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     σ is how much a member's trials scatter, τ how wrong the prior proves to be.
     """
     tried = np.isfinite(returns)
+    if not (known := tried.any(axis=1)).all():
+        expected = np.full(len(returns), -np.inf)  # who was never tried is never chosen
+        if known.any():
+            expected[known] = expected_returns(returns[known], nominal[known])
+        return expected
     count, total = tried.sum(axis=1), np.where(tried, returns, 0.0).sum(axis=1)
     mean = total / count
     share = mean.mean() / nominal.mean() if nominal.mean() else 0.0

@@ -29,7 +29,7 @@ def condition_map(
 ) -> AnyChart:
     """Mean return of every member in every condition, the member chosen in each framed.
 
-    A cell has `condition`, `member`, `mean_return`, `falls`, `chosen` and `source`.
+    A cell has `condition`, `member`, `mean_return`, `falls`, `told`, `chosen` and `source`.
     """
     conditions = list(dict.fromkeys(cell["condition"] for cell in cells))
     members = sorted({cell["member"] for cell in cells})
@@ -55,6 +55,7 @@ def condition_map(
             alt.Tooltip("condition:N"),
             alt.Tooltip("member:O"),
             alt.Tooltip("mean_return:Q", title="mean return", format=",.0f"),
+            alt.Tooltip("told:N", title="does"),
             alt.Tooltip("falls:Q", title="episodes with a fall", format=".0%"),
             alt.Tooltip("chosen:N", title="chosen here"),
             alt.Tooltip("source:N", title="measured by"),

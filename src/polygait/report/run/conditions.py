@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polygait.adaptation import Adaptation
 from polygait.report.names import counted
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
-from polygait.report.run.evidence import adaptation_source
+from polygait.report.run.evidence import STANDS_STILL, adaptation_source, does
 from polygait.report.run.findings import Findings
 from polygait.report.run.members import number
 from polygait.report.web.frame import Charts
@@ -44,15 +44,19 @@ def conditions_section(findings: Findings, charts: Charts) -> Html | None:
 
 def _chosen(findings: Findings) -> Html | None:
     """Who is chosen in every world, and by what."""
+    told = {
+        (cell["where"], cell["variation"], cell["member"]): does([cell], findings.nominal.best_speed)
+        for cell in findings.cells
+    }
     rows = [
         [
             place_name(condition, where),
             str(choice.member),
-            number(choice.mean_return),
+            _with_verdict(choice.mean_return, told.get((where, variation, choice.member), "")),
             "–" if choice.adaptation is None else _held_out(choice.adaptation),
             choice.source,
         ]
-        for (where, _, condition), choice in findings.choices().items()
+        for (where, variation, condition), choice in findings.choices().items()
     ]
     caption = "Who is chosen: by the strongest adaptation; where there is none, the best of the evaluation"
     return _choice_table(rows, caption, "chosen by") if rows else None
@@ -77,14 +81,23 @@ def _held_out(adaptation: Adaptation) -> str:
 
 def _numbers(cells: Sequence[dict[str, Any]]) -> Html:
     members = sorted({cell["member"] for cell in cells})
-    known = {(cell["condition"], cell["member"]): cell["mean_return"] for cell in cells}
+    known = {(cell["condition"], cell["member"]): cell for cell in cells}
     sources = {cell["condition"]: cell["source"] for cell in cells}
     rows = [
-        [condition, *(number(known.get((condition, member))) for member in members), source]
+        [condition, *(_number(known.get((condition, member))) for member in members), source]
         for condition, source in sources.items()
     ]
     columns = ["condition", *(f"member {member}" for member in members), "measured by"]
     return _sourced(columns, rows, "Mean returns")
+
+
+def _number(cell: Mapping[str, Any] | None) -> str:
+    return _with_verdict(cell["mean_return"], cell["told"]) if cell else number(None)
+
+
+def _with_verdict(mean_return: float, told: str) -> str:
+    """A return; one that was earned by standing still says so."""
+    return f"{number(mean_return)} ({told})" if told == STANDS_STILL else number(mean_return)
 
 
 def _all_adaptations(findings: Findings) -> Html | None:
@@ -124,6 +137,7 @@ def heat_cells(findings: Findings) -> list[dict[str, Any]]:
             "member": member,
             "mean_return": means[label, member],
             "falls": sum(cell["falls"] for cell in group) / len(group),
+            "told": does(group, findings.nominal.best_speed),
             "chosen": member == chosen[label],
             "source": group[0]["source"],
         }

@@ -16,14 +16,17 @@ import polars as pl
 
 from polygait.adaptation import Adaptation, read_adaptation
 from polygait.errors import UserError
-from polygait.evaluation import SCHEMA
+from polygait.evaluation import with_all_columns
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
+from polygait.resilience import stands_still
 from polygait.storage.files import read_bounded
+from polygait.suites import MESH
 from polygait.tasks.registry import task_names
 from polygait.training import NOMINAL_EPISODES
 
+STANDS_STILL = "stands still"
 _LARGEST_FILE = 2**30
 
 
@@ -60,6 +63,7 @@ class Score(NamedTuple):
     mean: float
     std: float
     falls: float
+    speed: float = math.nan
 
 
 UNKNOWN = Score(math.nan, math.nan, math.nan)
@@ -70,6 +74,12 @@ class Nominal(NamedTuple):
 
     scores: Mapping[int, Score]
     source: str
+
+    @property
+    def best_speed(self) -> float:
+        """Of the fastest member; NaN where nobody tells how far robots come."""
+        speeds = [one.speed for one in self.scores.values() if not math.isnan(one.speed)]
+        return max(speeds, default=math.nan)
 
     @property
     def best(self) -> int:
@@ -111,14 +121,18 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
         where, suite = _where(file.stem)
         try:
             frame = pl.read_parquet(io.BytesIO(read_bounded(file, _LARGEST_FILE)))
-            if dict(frame.schema) != dict(pl.Schema(SCHEMA)):
+            frame = with_all_columns(frame)
+            if frame is None:
                 raise UserError("its columns are not those of an evaluation")
         except (UserError, OSError, pl.exceptions.PolarsError) as error:
             told = str(error).splitlines()[0]
             again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
             gaps.append(Gap(f"{file.name} cannot be read", told, again))
             continue
-        rows += [row | {"where": where, "suite": suite} for row in frame.drop("returns").to_dicts()]
+        if (where, suite) == ("", MESH):  # the rest has a section of its own
+            frame = frame.filter(variation="nominal")
+        cells = frame.drop("returns", "progress").to_dicts()
+        rows += [row | {"where": where, "suite": suite} for row in cells]
     return rows
 
 
@@ -155,7 +169,8 @@ def adaptation_source(adaptation: Adaptation) -> str:
     else:
         told = f"{adaptation.episodes_used} of {counted(config.trials or 0, 'trial')}"
     falls = f", at most {counted(config.max_falls, 'fall')}" if config.max_falls else ""
-    return f"{config.selector} adaptation ({told}{falls}, seed {config.seed})"
+    chosen = ", by progress" if config.by == "progress" else ""
+    return f"{config.selector} adaptation ({told}{falls}{chosen}, seed {config.seed})"
 
 
 def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:
@@ -171,7 +186,8 @@ def trial_cells(adaptation: Adaptation) -> list[dict[str, Any]]:
                     "variation": adaptation.variation,
                     "mean_return": float(trials.mean()),
                     "std_return": float(trials.std()),
-                    "falls": int(adaptation.falls[member]) / len(trials),
+                    "falls": adaptation.falls_of(member),
+                    "mean_speed": _known(adaptation.speed_of(member)),
                     "diverged": int(adaptation.diverged[member]),
                     "episodes": len(trials),
                     "where": adaptation.config.on or "",
@@ -193,11 +209,30 @@ def nominal_scores(
     ]
     fair = len({cell["episodes"] for cell in here}) == 1  # a race gives some members more trials
     if fair and whole <= {cell["member"] for cell in here}:
-        scores = {one["member"]: Score(one["mean_return"], one["std_return"], one["falls"]) for one in here}
+        names = ("mean_return", "std_return", "falls", "mean_speed")
+        scores = {one["member"]: Score(*(_number(one.get(name)) for name in names)) for one in here}
         return Nominal(scores, here[0]["source"])
-    names = ("nominal_return", "nominal_std", "nominal_falls")
+    names = ("nominal_return", "nominal_std", "nominal_falls", "nominal_speed")
     scores = {one.index: Score(*(float(one.summary.get(name, "nan")) for name in names)) for one in entries}
     return Nominal(scores, f"the end of training ({NOMINAL_EPISODES} episodes each)")
+
+
+def does(cells: Sequence[Mapping[str, Any]], best_nominal_speed: float) -> str:
+    """What a member does in a condition, beside what it earns; nothing where nobody tells how far it came."""
+    speeds = [cell.get("mean_speed") for cell in cells]
+    known = [one for one in speeds if one is not None]
+    if not known or len(known) < len(cells):
+        return ""
+    speed, falls = sum(known) / len(cells), sum(cell["falls"] for cell in cells) / len(cells)
+    return STANDS_STILL if stands_still(speed, falls, best_nominal_speed) else f"{speed:.2f} m/s"
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:

@@ -22,6 +22,7 @@ from polygait.report.run.evidence import (
     nominal_scores,
     trial_cells,
 )
+from polygait.report.run.mesh import MeshEvidence, mesh_evidence
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
 from polygait.suites import Condition, offered_suites
@@ -48,6 +49,8 @@ class Findings:
     """The strongest of each world first."""
     nominal: Nominal
     """Every member's return when nothing is wrong."""
+    mesh: MeshEvidence | None = None
+    """What the mesh says, if it was measured."""
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -106,7 +109,14 @@ def gather(path: str | os.PathLike[str]) -> Findings:
             )
         )
     nominal = nominal_scores(entries, cells, set(weights))
-    return Findings(run, config, entries, population, _log(run, gaps), cells, adaptations, nominal, gaps)
+    mesh = mesh_evidence(run.path, weights)
+    if mesh is None and cells:
+        why = "nothing says what the population keeps, whatever breaks"
+        gaps.append(
+            Gap("The mesh is not measured", why, f"polygait evaluate {path} --suite mesh --episodes 5")
+        )
+    log = _log(run, gaps)
+    return Findings(run, config, entries, population, log, cells, adaptations, nominal, mesh, gaps)
 
 
 def _offered(config: RunConfig) -> dict[str, list[Condition]]:

@@ -29,7 +29,7 @@ from polygait.report.pictures.video import (
     strip_moments,
     strip_window,
 )
-from polygait.report.run.evidence import Choice
+from polygait.report.run.evidence import Choice, does
 from polygait.report.run.findings import Findings
 from polygait.report.web.parts import Gap
 from polygait.tasks.mujoco import MujocoTask
@@ -53,6 +53,8 @@ class Story(NamedTuple):
     usual: Recording
     measured: Mapping[int, float]
     """Mean returns of members in this world."""
+    does: Mapping[int, str]
+    """What members do there, where it is known: their speed, or that they stand still."""
     source: str
     """Of these returns."""
 
@@ -97,7 +99,8 @@ def open_gallery(findings: Findings, options: ReportConfig, report: Count = sile
         one, other = (recordings[Job(member, variation, 0)] for member in (choice.member, usual))
         here = [cell for cell in findings.cells if (cell["where"], cell["variation"]) == ("", variation)]
         measured = {cell["member"]: cell["mean_return"] for cell in here}
-        story = Story(condition, variation, choice, one, other, measured, here[0]["source"])
+        words = {cell["member"]: does([cell], findings.nominal.best_speed) for cell in here}
+        story = Story(condition, variation, choice, one, other, measured, words, here[0]["source"])
         gallery.stories.append(story)
     if not isinstance(task, MujocoTask):
         refusal, twin = not_drawable(task), drawable_twin(task.name)

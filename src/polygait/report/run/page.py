@@ -10,12 +10,14 @@ from polygait.config import ReportConfig
 from polygait.progress import Count, silent
 from polygait.report.names import method_title
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
+from polygait.report.run.charts_mesh import growth_chart, mesh_map
 from polygait.report.run.charts_population import contact_chart, population_map
 from polygait.report.run.charts_training import bonus_curves, learning_curves
 from polygait.report.run.conditions import conditions_section, heat_cells, sweep_rows
 from polygait.report.run.findings import Findings, gather
 from polygait.report.run.gallery import Gallery, open_gallery
 from polygait.report.run.members import described_axes, members_section
+from polygait.report.run.mesh import growth, mesh_cells, mesh_section, mesh_worlds
 from polygait.report.run.sections import (
     damage_section,
     making_section,
@@ -52,6 +54,7 @@ def run_page(findings: Findings, gallery: Gallery) -> str:
         ("members", "Members", members_section(findings, gallery, charts)),
         ("damage", "After damage", damage_section(findings, gallery)),
         ("conditions", "Conditions", conditions_section(findings, charts)),
+        ("mesh", "Everything that may break", mesh_section(findings.mesh, findings.best, charts)),
         ("training", "Training", training_section(findings, charts)),
         ("robot", "Robot and filter", robot_section(findings, gallery)),
         ("making", "How it was made", making_section(findings)),
@@ -79,6 +82,13 @@ def save_figures(findings: Findings, gallery: Gallery, folder: Path) -> list[Pat
         drawn |= {
             f"sweep-{name.replace(' ', '-')}": sweep_chart(rows, name)
             for name, rows in sweep_rows(findings).items()
+        }
+    if findings.mesh is not None:
+        cells, worlds = mesh_cells(findings.mesh), mesh_worlds(findings.mesh)
+        drawn["mesh"] = mesh_map(cells, worlds)
+        drawn |= {
+            name: growth_chart(rows, title, form)
+            for name, (rows, title, form) in growth(findings.mesh).items()
         }
     if findings.log:
         drawn["learning-curves"] = learning_curves(findings.log)

@@ -97,7 +97,8 @@ def _side(story: Story, recording: Recording, word: str, gallery: Gallery) -> Ht
     known = story.measured.get(member)
     said: list[str] = [f" ({word}): "]
     if known is not None:
-        said += ["mean return ", tag("b", number(known)), "; "]
+        told = story.does.get(member)
+        said += ["mean return ", tag("b", number(known)), f", {told}; " if told else "; "]
     said.append(f"in the episode shown it {ended} and earns {number(recording.total_reward)}.")
     return tag(
         "div",

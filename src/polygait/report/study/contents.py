@@ -22,7 +22,7 @@ def study_sources(results: Results) -> list[Source]:
     tasks = results.returns["task"].unique().to_list()
     sizes = [results.returns[name].n_unique() for name in ("seed", "member")]
     told = [counted(size, word) for size, word in zip(sizes, ("seed", "member"), strict=True)]
-    sources = [Source(f"ours, {', '.join(told)}", results.returns, results.diversity)]
+    sources = [Source(f"ours, {', '.join(told)}", results.returns, results.diversity, mesh=results.mesh)]
     if not results.held_out.is_empty():
         sources.append(Source("ours, fresh episodes", results.held_out, no_diversity(), chosen_only=True))
     theirs = published()
@@ -49,7 +49,7 @@ class Figure:
 
 def registered_figures() -> tuple[Figure, ...]:
     """Every figure, in the order of the report."""
-    from polygait.report.study import figures, figures_gait
+    from polygait.report.study import figures, figures_gait, figures_mesh
 
     return (
         Figure(
@@ -75,6 +75,19 @@ def registered_figures() -> tuple[Figure, ...]:
             topics.DAMAGE,
             "The share of seeds above so many times Multi's mean.",
             lambda _, sources: {"": figures.profile_figure(sources)},
+        ),
+        Figure(
+            "mesh-survival",
+            topics.MESH,
+            "The share of changed worlds in which the chosen one of so many members keeps at least half of "
+            "the best nominal speed; shaded: 95 % interval over seeds.",
+            _per_task(figures_mesh.survival_figure),
+        ),
+        Figure(
+            "mesh-worlds",
+            topics.MESH,
+            "The share of seeds in which the chosen member keeps at least half of the best nominal speed.",
+            _per_task(figures_mesh.worlds_figure),
         ),
         Figure(
             "contacts",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polygait.evaluation import expected_best_of
 from polygait.report.names import method_title, ordered_methods
 from polygait.report.study.sources import (
     KEPT,
@@ -22,6 +21,7 @@ from polygait.report.study.sources import (
 )
 from polygait.report.study.topics import CHOOSING, DAMAGE
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
+from polygait.resilience import expected_best_of
 from polygait.study.statistics import (
     RESAMPLES,
     Comparison,

@@ -87,6 +87,9 @@ DIFFERENCES = (
 """Between the protocol here and the published one, as its authors' code has it."""
 
 
+NO_MESH = pl.DataFrame(schema={"task": pl.String, "method": pl.String, "seed": pl.Int64})
+
+
 class Source(NamedTuple):
     """Where numbers come from."""
 
@@ -96,6 +99,8 @@ class Source(NamedTuple):
     """task, method, seed, score."""
     chosen_only: bool = False
     """Whether there is only the member that was chosen in each condition."""
+    mesh: pl.DataFrame = NO_MESH
+    """Every member in every condition of the mesh, with its episodes."""
 
 
 class Place(NamedTuple):

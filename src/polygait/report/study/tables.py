@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from polygait.report.names import method_title, ordered_methods, title_of, words_of
+from polygait.report.study.mesh import mesh_tables
 from polygait.report.study.significance import aggregate_table, best_of_table, comparison_table
 from polygait.report.study.sources import (
     KEPT,
@@ -48,6 +49,7 @@ def all_tables(sources: Sequence[Source]) -> list[Table]:
         comparison_table(sources),
         aggregate_table(sources),
         best_of_table(whole),
+        *mesh_tables(whole),
     ]
     return [table for table in made if table.rows]
 

@@ -8,9 +8,10 @@ DAMAGE = "After damage"
 UNCHANGED = "Nothing wrong"
 SENSORS = "Sensor failures"
 DYNAMICS = "Dynamics"
+MESH = "Everything that may break"
 CHOOSING = "What choosing brings"
 DIFFERENCE = "How members differ"
-ORDER = (DAMAGE, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE)
+ORDER = (DAMAGE, MESH, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE)
 
 
 def ordered_topics(found: Iterable[str]) -> list[str]:
