@@ -10,7 +10,7 @@ import numpy as np
 from polygait.diversity.information import (
     PARTS,
     Information,
-    Transitions,
+    MemberTransitions,
     estimate_information,
     split_by_episode,
 )
@@ -79,13 +79,13 @@ def standard_filters(population: Population) -> dict[str, StateFilter]:
 
 
 def information_in(
-    experience: Transitions, filters: Mapping[str, StateFilter], seed: int = 0, report: Count = silent
+    experience: MemberTransitions, filters: Mapping[str, StateFilter], seed: int = 0, report: Count = silent
 ) -> dict[str, Information]:
     """The information in experience that was gathered before."""
     return estimate_information(split_by_episode(experience, seed), filters, seed=seed, report=report)
 
 
-def shares_in(experience: Transitions, population: Population) -> dict[str, float]:
+def shares_in(experience: MemberTransitions, population: Population) -> dict[str, float]:
     """The shares of variance in experience that was gathered before."""
     shares = between_shares(experience.state, experience.member)
     return {part: _mean_of_known(shares[list(places)]) for part, places in population.layout.parts.items()}
@@ -102,7 +102,7 @@ def gather_experience(
     seed: int = 0,
     threads: int | None = None,
     report: Count = silent,
-) -> Transitions:
+) -> MemberTransitions:
     """Whole episodes of every member with exploration noise, until each has made enough transitions.
 
     Actions are as the robot receives them, in [−1, 1].
@@ -140,7 +140,7 @@ class _Record:
         self._made = np.zeros(num_members, dtype=np.int64)
         self._wanted = wanted
         self._report = report
-        self._frames: list[Transitions] = []
+        self._frames: list[MemberTransitions] = []
 
     def watch(self, places: Sequence[tuple[int, int]]) -> Watch:
         """A watcher of jobs, given each job's member and episode."""
@@ -151,7 +151,7 @@ class _Record:
             rows = np.flatnonzero((frame.job != IDLE) & ~frame.task.diverged)
             job = frame.job[rows]
             self._frames.append(
-                Transitions(
+                MemberTransitions(
                     state=frame.observation[rows].astype(np.float32),
                     next_state=frame.step.observation[rows].astype(np.float32),
                     action=np.clip(frame.action[rows], -1.0, 1.0),
@@ -174,5 +174,5 @@ class _Record:
         missing = np.maximum(self._wanted - self._made, 0)
         return np.ceil(missing * self.episodes / self._made).astype(np.int64)
 
-    def transitions(self) -> Transitions:
-        return Transitions(*map(np.concatenate, zip(*self._frames, strict=True)))
+    def transitions(self) -> MemberTransitions:
+        return MemberTransitions(*map(np.concatenate, zip(*self._frames, strict=True)))

@@ -18,7 +18,7 @@ from polygait.config import TrainConfig
 from polygait.diversity.inverse_dynamics import InverseDynamics
 from polygait.errors import UserError
 from polygait.experiments.reading import SETTINGS, TASK, ReadingConfig, state_filters
-from polygait.experiments.revealing import Experience, Inference, filtered, infer
+from polygait.experiments.revealing import Inference, RawTransitions, filtered, infer
 from polygait.learning.keys import member_keys
 from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
 from polygait.population.population import Population, load, section
@@ -124,7 +124,7 @@ def _question(run: RunFolder, population: Population, threads: int | None) -> Re
     sampled = _episodes(population, episodes, threads, noisy=True)
     calm = _episodes(population, episodes, threads, noisy=False)
     alive = first_episodes(sampled)
-    experience = Experience(
+    experience = RawTransitions(
         sampled.observation[alive], sampled.action[alive], sampled.next_observation[alive]
     )
     filters = state_filters(population.layout)

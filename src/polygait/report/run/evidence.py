@@ -43,7 +43,7 @@ class Measurement(NamedTuple):
         )
 
 
-class Choice(NamedTuple):
+class ChosenMember(NamedTuple):
     """The member for a world, and who says so."""
 
     member: int

@@ -14,7 +14,7 @@ from polygait.population.population import Population
 from polygait.population.store import RunFolder
 from polygait.report.run.charts_training import curve_rows
 from polygait.report.run.evidence import (
-    Choice,
+    ChosenMember,
     Nominal,
     adaptation_source,
     kept_adaptations,
@@ -60,18 +60,18 @@ class Findings:
         """The member that does best when nothing is wrong."""
         return self.nominal.best
 
-    def choice(self, where: str, variation: str) -> Choice | None:
+    def choice(self, where: str, variation: str) -> ChosenMember | None:
         """The member for a world: that of the strongest adaptation, otherwise the best measured."""
         for one in self.adaptations:
             if (one.config.on or "", one.variation) == (where, variation):
-                return Choice(one.best, adaptation_source(one), one.selection_return, one)
+                return ChosenMember(one.best, adaptation_source(one), one.selection_return, one)
         here = [cell for cell in self.cells if (cell["where"], cell["variation"]) == (where, variation)]
         if not here:
             return None
         best = max(here, key=lambda cell: cell["mean_return"])
-        return Choice(best["member"], best["source"], best["mean_return"])
+        return ChosenMember(best["member"], best["source"], best["mean_return"])
 
-    def choices(self) -> dict[tuple[str, str, str], Choice]:
+    def choices(self) -> dict[tuple[str, str, str], ChosenMember]:
         """The choice for every world that is no sweep, by (where, variation, condition)."""
         worlds = dict.fromkeys(
             (cell["where"], cell["variation"], cell["condition"])

@@ -28,7 +28,7 @@ from polygait.report.pictures.video import (
     strip_moments,
     strip_window,
 )
-from polygait.report.run.evidence import Choice
+from polygait.report.run.evidence import ChosenMember
 from polygait.report.run.findings import Findings
 from polygait.report.web.parts import Gap
 from polygait.tasks.mujoco import MujocoTask
@@ -59,7 +59,7 @@ class Story(NamedTuple):
 
     condition: str
     variation: str
-    choice: Choice
+    choice: ChosenMember
     chosen: Recording
     usual: Recording
     measured: Mapping[int, float]
@@ -134,7 +134,7 @@ def _record(population: Population, jobs: Sequence[Job]) -> list[Recording]:
     return [replace(one, job=job) for one, job in zip(found, jobs, strict=True)]
 
 
-def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choice]]:
+def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, ChosenMember]]:
     """Condition, variation and choice of every damage that can be seen."""
     stories = []
     whole = {member.index for member in findings.population.members} if findings.population else set()

@@ -12,7 +12,7 @@ from polygait.report.names import counted
 from polygait.report.pictures.cards import CONTENT
 from polygait.report.pictures.recording import Recording
 from polygait.report.run.charts_training import bonus_curves, learning_curves
-from polygait.report.run.evidence import Choice
+from polygait.report.run.evidence import ChosenMember
 from polygait.report.run.findings import Findings
 from polygait.report.run.gallery import Gallery, Story
 from polygait.report.run.members import number, picture_rows
@@ -48,7 +48,7 @@ def summary_section(findings: Findings, gallery: Gallery) -> Html:
     )
 
 
-def _told(findings: Findings, choices: Mapping[tuple[str, str, str], Choice]) -> Html | None:
+def _told(findings: Findings, choices: Mapping[tuple[str, str, str], ChosenMember]) -> Html | None:
     changed = [choice.member for (_, variation, _), choice in choices.items() if variation != "nominal"]
     if not changed:
         return None
