@@ -17,6 +17,7 @@ from polygait.information import TRANSITIONS, gather_experience, information_in,
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import save_result
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import check_count
 from polygait.variations import Edit, Variation, variation_text
 
@@ -25,7 +26,6 @@ STATES = 2000
 EPISODES = 20
 """Over which feet are watched, as in the paper."""
 _FORMS = {"paper": paper_score, "rbf": rbf_score}
-_CONTACTS = 3  # what episode seeds are for
 
 World = str | Variation | Edit | None
 """What has changed; None is the nominal world."""
@@ -109,7 +109,7 @@ def contact_pattern(
     """Which feet touch the ground over one episode of a member with mean actions."""
     population = as_population(population)
     population.require_member(member)
-    job = Job(member, variation_text(variation), episode_seeds(seed, _CONTACTS, 1)[0])
+    job = Job(member, variation_text(variation), episode_seeds(seed, EpisodePurpose.CONTACTS, 1)[0])
     contacts = _contacts(population, [job])
     return ContactPattern(contacts.feet, contacts.down[0, : contacts.length[0]], contacts.time_step)
 
@@ -125,7 +125,7 @@ def contact_shares(
     """The share of time each foot is down, over episodes of every member with mean actions."""
     population = as_population(population)
     check_count("episodes", episodes)
-    seeds = episode_seeds(seed, _CONTACTS, episodes)
+    seeds = episode_seeds(seed, EpisodePurpose.CONTACTS, episodes)
     jobs = [
         Job(member.index, variation_text(variation), one) for member in population.members for one in seeds
     ]

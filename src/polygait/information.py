@@ -19,6 +19,7 @@ from polygait.episodes import IDLE, Frame, Job, Watch, episode_seeds, run_member
 from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import check_count
 
@@ -26,7 +27,6 @@ TRANSITIONS = 20_000
 """Of every member, at least."""
 LEAST_EPISODES = 4 * len(PARTS)
 """Of every member: an estimate can be no surer than its held-out episodes are many."""
-_EXPERIENCE = 2  # what episode seeds are for
 
 
 def conditional_information(
@@ -125,7 +125,7 @@ def gather_experience(
             for member, count in enumerate(further.tolist())
             for number in range(count)
         ]
-        seeds = episode_seeds(seed, _EXPERIENCE, 1 + max(episode for _, episode in places))
+        seeds = episode_seeds(seed, EpisodePurpose.EXPERIENCE, 1 + max(episode for _, episode in places))
         jobs = [Job(member, None, seeds[episode], explore=True) for member, episode in places]
         run_members(population, jobs, make, record.watch(places))
         further = record.missing_episodes()

@@ -10,9 +10,8 @@ import numpy as np
 
 from polygait.episodes import Job, Watch, episode_seeds, run_members
 from polygait.population.population import Population
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import Task
-
-_TRIALS, _HELD_OUT = 0, 1  # what episode seeds are for
 
 
 class Trials(ABC):
@@ -66,7 +65,7 @@ class Episodes(Trials):
         jobs = []
         for member in members:
             begun = len(self._tried[member])
-            seeds = episode_seeds(self._seed, _TRIALS, begun + count)[begun:]
+            seeds = episode_seeds(self._seed, EpisodePurpose.SELECTION, begun + count)[begun:]
             jobs += [Job(member, self._variation, seed) for seed in seeds]
         outcome = run_members(self._population, jobs, self._make, self._watch)
         for index, job in enumerate(jobs):
@@ -76,5 +75,8 @@ class Episodes(Trials):
 
     def held_out(self, member: int, count: int) -> np.ndarray:
         """Returns of fresh episodes, from starts that no trial had."""
-        jobs = [Job(member, self._variation, seed) for seed in episode_seeds(self._seed, _HELD_OUT, count)]
+        jobs = [
+            Job(member, self._variation, seed)
+            for seed in episode_seeds(self._seed, EpisodePurpose.HELD_OUT, count)
+        ]
         return run_members(self._population, jobs, self._make, self._watch).total_reward

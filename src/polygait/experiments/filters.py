@@ -22,6 +22,7 @@ from polygait.experiments.revealing import Inference, RawTransitions, filtered, 
 from polygait.learning.keys import named_key
 from polygait.population.population import Population
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.state import StateFilter
 
 WHOLE, NOTHING = "nothing removed", "everything removed"
@@ -128,7 +129,7 @@ def _experience(
 ) -> tuple[RawTransitions, RawTransitions, RawTransitions]:
     """Whole episodes to learn from, others that say when to stop, and others to ask about."""
     members = range(len(population)) if config.member is None else [config.member]
-    seeds = episode_seeds(config.seed, 0, config.episodes)
+    seeds = episode_seeds(config.seed, EpisodePurpose.SELECTION, config.episodes)
     jobs = [Job(member, None, seed, explore=True) for member in members for seed in seeds]
     frames: list[tuple[np.ndarray, RawTransitions]] = []
 
