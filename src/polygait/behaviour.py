@@ -127,7 +127,9 @@ def contact_shares(
     check_count("episodes", episodes)
     seeds = episode_seeds(seed, EpisodePurpose.CONTACTS, episodes)
     jobs = [
-        Job(member.index, variation_text(variation), one) for member in population.members for one in seeds
+        Job(member.index, variation_text(variation), start)
+        for member in population.members
+        for start in seeds
     ]
     contacts = _contacts(population, jobs, threads, report)
     down = contacts.down.reshape(len(population), episodes, -1, len(contacts.feet))
@@ -225,7 +227,7 @@ class Behaviour:
             "contacts": None if self.contacts is None else self.contacts.to_json(),
             "variance_between_members": self.variance,
             "removed_by_filter": self.removed,
-            "information": {name: one._asdict() for name, one in self.information.items()},
+            "information": {name: estimate._asdict() for name, estimate in self.information.items()},
         }
 
 

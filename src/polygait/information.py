@@ -60,7 +60,8 @@ def variance_shares(
 
 def _check_filters(filters: Mapping[str, StateFilter] | None) -> None:
     if filters is not None and not (
-        isinstance(filters, Mapping) and all(isinstance(one, StateFilter) for one in filters.values())
+        isinstance(filters, Mapping)
+        and all(isinstance(state_filter, StateFilter) for state_filter in filters.values())
     ):
         raise UserError(
             f"filters must be a mapping from names to StateFilters, got {filters!r}.",

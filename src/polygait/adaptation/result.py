@@ -113,7 +113,9 @@ class Adaptation:
             "held_out_return": self.held_out_return,
             "held_out_interval": list(self.held_out_interval),
             "held_out_returns": self.held_out_returns.tolist(),
-            "returns": [[None if math.isnan(one) else one for one in row] for row in self.returns.tolist()],
+            "returns": [
+                [None if math.isnan(value) else value for value in row] for row in self.returns.tolist()
+            ],
             "falls": self.falls.tolist(),
             "diverged": self.diverged.tolist(),
             "stopped": list(self.stopped),
@@ -128,7 +130,9 @@ class Adaptation:
             config = from_plain_record(AdaptConfig, data["config"])
             if config.selector not in SELECTORS.names():
                 raise KeyError(config.selector)
-            returns = [[math.nan if one is None else float(one) for one in row] for row in data["returns"]]
+            returns = [
+                [math.nan if value is None else float(value) for value in row] for row in data["returns"]
+            ]
             found = cls(
                 task=str(data.get("task", "")),
                 variation=str(data["variation"]),

@@ -84,7 +84,7 @@ def split_by_episode(transitions: MemberTransitions, seed: int = 0) -> Split:
     members = np.unique(transitions.member)
 
     def part(name: str) -> MemberTransitions:
-        rows = [np.flatnonzero((use == name) & (transitions.member == one)) for one in members]
+        rows = [np.flatnonzero((use == name) & (transitions.member == index)) for index in members]
         fewest = min(map(len, rows))
         chosen = np.concatenate([np.sort(chance.choice(own, fewest, replace=False)) for own in rows])
         return MemberTransitions(*(array[chosen] for array in transitions))
@@ -102,8 +102,8 @@ def estimate_information(
     parts = _Inputs.of(split)
     state_size = split.training.state.shape[1]
     views = {
-        name: [_view(one, state_size, parts.width - 2 * state_size, sees) for sees in (False, True)]
-        for name, one in filters.items()
+        name: [_view(state_filter, state_size, parts.width - 2 * state_size, sees) for sees in (False, True)]
+        for name, state_filter in filters.items()
     }
     distinct = list(dict.fromkeys(view for pair in views.values() for view in pair))
     log_probability: dict[tuple[bool, ...], np.ndarray] = {}
@@ -184,7 +184,9 @@ def _held_out_log_probability(
 
 def _undecided(network: Mlp) -> Mlp:
     """A classifier that begins with equal odds for all."""
-    return eqx.tree_at(lambda one: one.weights[-1], network, jnp.zeros_like(network.weights[-1]))
+    return eqx.tree_at(
+        lambda classifier: classifier.weights[-1], network, jnp.zeros_like(network.weights[-1])
+    )
 
 
 @jax.jit

@@ -66,8 +66,10 @@ def reveal(num_steps: int = 20_000, seed: int = 0) -> list[Revealed]:
     return [
         Revealed(
             name,
-            infer(fit(seen, checked, one, CONFIG, named_key(key, name)), filtered(fresh, one)),
-            expected_variance(one),
+            infer(
+                fit(seen, checked, state_filter, CONFIG, named_key(key, name)), filtered(fresh, state_filter)
+            ),
+            expected_variance(state_filter),
         )
-        for name, one in FILTERS.items()
+        for name, state_filter in FILTERS.items()
     ]

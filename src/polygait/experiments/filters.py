@@ -95,12 +95,14 @@ def diagnose(population: Population, report: Count = silent, **options: Any) -> 
         for done, (name, one) in enumerate(zip(candidates, pool.map(question, candidates), strict=True)):
             inferences[name] = one
             report(done + 1, len(candidates))
-    blind = next(one for name, one in inferences.items() if not candidates[name].kept).log_likelihood
+    blind = next(
+        inference for name, inference in inferences.items() if not candidates[name].kept
+    ).log_likelihood
     verdicts = [
-        Verdict(name, candidates[name].size, one, one.log_likelihood - blind)
-        for name, one in inferences.items()
+        Verdict(name, candidates[name].size, inference, inference.log_likelihood - blind)
+        for name, inference in inferences.items()
     ]
-    verdicts.sort(key=lambda one: -one.revealed)
+    verdicts.sort(key=lambda verdict: -verdict.revealed)
     actions = list(population.make_task().anatomy.actions)
     return Diagnosis(verdicts, actions, len(seen.action), len(fresh.action))
 

@@ -61,7 +61,7 @@ class Result(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data."""
-        models = [{"model": name, **_plain(one)} for name, one in self.models.items()]
+        models = [{"model": name, **_plain(inference)} for name, inference in self.models.items()]
         return {**self._asdict(), "models": models, "returns": self.returns.tolist()}
 
     @classmethod

@@ -49,8 +49,8 @@ class Inference(NamedTuple):
 
 def filtered(experience: RawTransitions, state_filter: StateFilter) -> Transitions:
     """Experience as a model behind a filter sees it."""
-    states = (state_filter(one) for one in (experience.state, experience.next_state))
-    return Transitions(*(jnp.asarray(one, jnp.float32) for one in (*states, experience.action)))
+    states = (state_filter(state) for state in (experience.state, experience.next_state))
+    return Transitions(*(jnp.asarray(array, jnp.float32) for array in (*states, experience.action)))
 
 
 def fit(

@@ -95,5 +95,5 @@ def _differ(jobs: list[StudyJob]) -> bool:
 def _shared(jobs: list[StudyJob]) -> dict[str, object]:
     """The choices on which all jobs agree; PG has one member whatever the others have."""
     configs = [job.run for job in jobs if not job.run.method_class.single] or [job.run for job in jobs]
-    found = {name: {getattr(one, name) for one in configs} for name in ("members", "steps", "preset")}
+    found = {name: {getattr(config, name) for config in configs} for name in ("members", "steps", "preset")}
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}

@@ -70,8 +70,8 @@ class BatchedTask(ABC):
         """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
         rows = row_ids(env_ids, self.num_envs)
         variations = list(self.variations)
-        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
-            variations[row] = one
+        for row, text in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
+            variations[row] = text
         effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
         self._install(effects, rows)
         self._faults.install(effects, rows)

@@ -213,7 +213,7 @@ class Regulation(Method):
         if self._floor:
             action = np.clip(action, -1.0, 1.0)
         pair = (rollout.observation, rollout.next_observation)
-        state, next_state = (jnp.asarray(self.filter(one).reshape(len(action), -1)) for one in pair)
+        state, next_state = (jnp.asarray(self.filter(observed).reshape(len(action), -1)) for observed in pair)
         return Transitions(state, next_state, jnp.asarray(action))
 
 

@@ -75,7 +75,8 @@ class Nominal(NamedTuple):
     def best(self) -> int:
         """The member with the highest mean return."""
         return max(
-            self.scores, key=lambda one: -math.inf if math.isnan(mean := self.scores[one].mean) else mean
+            self.scores,
+            key=lambda member: -math.inf if math.isnan(mean := self.scores[member].mean) else mean,
         )
 
 
@@ -95,7 +96,9 @@ def measured_cells(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> li
     cells = []
     for sources in found.values():
         rows = {source: _last_of_each(rows) for source, rows in sources.items()}
-        source = sorted(rows, key=lambda one: (len(rows[one]), one.episodes, -one.seed))[-1]
+        source = sorted(
+            rows, key=lambda measurement: (len(rows[measurement]), measurement.episodes, -measurement.seed)
+        )[-1]
         cells += [row | {"source": str(source)} for row in rows[source]]
     return cells
 
@@ -193,15 +196,17 @@ def nominal_scores(
     ]
     fair = len({cell["episodes"] for cell in here}) == 1  # a race gives some members more trials
     if fair and whole <= {cell["member"] for cell in here}:
-        scores = {one["member"]: Score(one["mean_return"], one["std_return"], one["falls"]) for one in here}
+        scores = {row["member"]: Score(row["mean_return"], row["std_return"], row["falls"]) for row in here}
         return Nominal(scores, here[0]["source"])
     names = ("nominal_return", "nominal_std", "nominal_falls")
-    scores = {one.index: Score(*(float(one.summary.get(name, "nan")) for name in names)) for one in entries}
+    scores = {
+        entry.index: Score(*(float(entry.summary.get(name, "nan")) for name in names)) for entry in entries
+    }
     return Nominal(scores, f"the end of training ({NOMINAL_EPISODES} episodes each)")
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
-    return sorted(one for one in folder.glob(f"*{suffix}") if not one.name.startswith("."))
+    return sorted(file for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
 
 
 def _where(stem: str) -> tuple[str, str]:

@@ -95,7 +95,7 @@ class Table:
     def _aligned(self, words: Sequence[str], widths: list[int], right: list[bool]) -> str:
         columns = zip(words, widths, right, strict=True)
         return "  ".join(
-            word.rjust(width) if one else word.ljust(width) for word, width, one in columns
+            word.rjust(width) if numeric else word.ljust(width) for word, width, numeric in columns
         ).rstrip()
 
     def _ruled(self, lines: list[str], rule: str) -> list[str]:
