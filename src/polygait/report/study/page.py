@@ -142,8 +142,7 @@ def _table(one: Table) -> Html:
 
 
 def _cell(cell: Cell) -> str:
-    text = f"{cell.text}{'*' if cell.star else ''}"
-    return tag("b", text, class_="best") if cell.best and text else text
+    return tag("b", cell.text, class_="best") if cell.best and cell.text else cell.text
 
 
 def _making(study: Study, results: Results) -> Html:

@@ -11,7 +11,7 @@ from polygait.report.study.typeset import Table
 from polygait.report.web.parts import write_page
 from polygait.storage.files import START_AGAIN, refuse_links, write_atomically
 from polygait.study.grid import Study
-from polygait.study.results import Results
+from polygait.study.results import Results, per_seed
 
 
 class WrittenReport(NamedTuple):
@@ -23,7 +23,10 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(study: Study, results: Results, folder: Path, charts: bool = True) -> WrittenReport:
-    """Tables as text, Markdown, LaTeX and CSV, figures in four forms; both on a page and in Markdown."""
+    """Tables as text, Markdown, LaTeX and CSV, figures in four forms; both on a page and in Markdown.
+
+    results.csv holds what every member of every seed reached, for statistics of one's own.
+    """
     for part in ("tables", "figures"):
         refuse_links(folder, part)
     report = StudyReport.of(study, results, charts)
@@ -32,7 +35,9 @@ def write_report(study: Study, results: Results, folder: Path, charts: bool = Tr
         from polygait.charts import FORMATS, save_charts
 
         files += save_charts(report.figures, folder / "figures", FORMATS)
+    numbers = folder / "results.csv"
+    write_atomically(numbers, per_seed(results).write_csv().encode(), START_AGAIN)
     text, page = folder / "report.md", folder / "report.html"
     write_atomically(text, report.markdown().encode(), START_AGAIN)
     write_page(page, report.page())
-    return WrittenReport(report.tables, report.figures, [*files, text, page])
+    return WrittenReport(report.tables, report.figures, [*files, numbers, text, page])
