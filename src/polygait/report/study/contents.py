@@ -10,7 +10,7 @@ import polars as pl
 
 from polygait.report.names import counted
 from polygait.report.study import topics
-from polygait.report.study.significance import BANDS, FEW_SEEDS, FIRST_POLICY
+from polygait.report.study.significance import BANDS, FEW_RESAMPLED, FEW_SEEDS, FIRST_POLICY
 from polygait.report.study.sources import (
     Source,
     first_policies,
@@ -78,14 +78,14 @@ def registered_figures() -> tuple[Figure, ...]:
             "improvement",
             topics.DAMAGE,
             "How likely a seed of DiR is better than one of the other method, with 95 % intervals (Newcombe's"
-            f" score interval); 0.5 is no difference. {FIRST_POLICY}",
+            f" score interval); 0.5 is no difference. {FEW_SEEDS} {FIRST_POLICY}",
             lambda _, sources: {"": figures.improvement_figure(sources)},
         ),
         Figure(
             "profiles",
             topics.DAMAGE,
             "The share of seeds above so many times Multi's mean, with 95 % bands (bootstrap over seeds, "
-            f"also Multi's). {FEW_SEEDS}",
+            f"also Multi's). {FEW_RESAMPLED}",
             lambda _, sources: {"": figures.profile_figure(sources)},
         ),
         Figure(

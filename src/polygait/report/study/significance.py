@@ -39,10 +39,8 @@ from polygait.study.statistics import (
 )
 
 _COUNTS = (1, 3, 5, 10)
-FEW_SEEDS = (
-    f"Fewer than {FEWEST_SEEDS} seeds show what was seen and decide nothing; bootstrap intervals over them "
-    "are too narrow."
-)
+FEW_SEEDS = f"Fewer than {FEWEST_SEEDS} seeds show what was seen and decide nothing."
+FEW_RESAMPLED = f"{FEW_SEEDS} Bootstrap intervals over them are too narrow."
 BANDS = (
     "Bands are 95 % intervals of the mean over seeds (Student's); of fewer than "
     f"{FEWEST_SEEDS} seeds they reach from the lowest to the highest, which decides nothing."
@@ -130,7 +128,7 @@ def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Tabl
     note = (
         f"Best member per seed, divided by {method_title(reference)}'s mean in the same condition. In "
         f"brackets 95 % intervals (bootstrap, {RESAMPLES:,} resamples of seeds, those of "
-        f"{method_title(reference)} too; a seed is drawn with all conditions). {FEW_SEEDS}{_kept(sources)}"
+        f"{method_title(reference)} too; a seed with all its conditions). {FEW_RESAMPLED}{_kept(sources)}"
     )
     return Table("aggregate", DAMAGE, "All damages together", columns, rows, note, data)
 
