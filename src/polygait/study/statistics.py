@@ -120,7 +120,7 @@ def _rank_variance(p: float, ours: int, theirs: int) -> float:
 
 def _score_interval(value: float, variance: Callable[[float], float]) -> Estimate:
     """All p for which a share as far away as `value` is not rare, by the variance under p itself."""
-    rare = stats.norm.isf((1 - LEVEL) / 2) ** 2
+    rare = float(stats.norm.isf((1 - LEVEL) / 2)) ** 2
     edge = 1e-9  # the variance is 0 at 0 and 1, which solves the equation and means nothing
 
     def gap(p: float) -> float:
@@ -195,7 +195,7 @@ def bootstrap_relative(
     return bootstrap([*strata, *references], of_ratios, resamples, names)
 
 
-def mean_interval(values: Float[np.ndarray, seed * point]) -> Estimate:
+def mean_interval(values: Float[np.ndarray, "seed ..."]) -> Estimate:
     """The mean over seeds with Student's interval, for every point by itself."""
     mean, count = values.mean(axis=0), len(values)
     if count < 2:
@@ -238,12 +238,7 @@ def _welch(ours: Float[np.ndarray, " seed"], theirs: Float[np.ndarray, " other"]
     return _Gap(value, math.sqrt(variance), freedom)
 
 
-def welch_p(ours: Float[np.ndarray, " seed"], theirs: Float[np.ndarray, " other"]) -> float:
-    """The two-sided p of Welch's test that two means are equal; NaN with fewer than two seeds of one."""
-    return _welch(ours, theirs).p
-
-
-def stands_out(values: Mapping[str, Float[np.ndarray, _]], method: str) -> bool:
+def stands_out(values: Mapping[str, np.ndarray], method: str) -> bool:
     """Whether a method's mean is the largest and marked against every other: the paper's asterisk.
 
     Where all are alike, some method of a row stands out in at most one of twenty rows.
