@@ -100,7 +100,7 @@ def test_a_mark_needs_enough_seeds_and_all_others():
     assert not stands_out({"a": high}, "a")
     assert not stands_out({"a": high, "b": low[:4]}, "a")  # four seeds decide nothing
     assert compare(high, low).marked and compare(low, high).marked
-    assert not compare_paired(high, low).marked
+    assert compare_paired(high, low).marked and not compare_paired(high[:4], low[:4]).marked
 
 
 def test_profiles_by_hand():

@@ -60,8 +60,8 @@ class Comparison(NamedTuple):
 
     @property
     def marked(self) -> bool:
-        """The rule behind every mark: enough seeds of two independent methods, and p < 0.05."""
-        return not self.paired and self.seeds >= FEWEST_SEEDS and self.p < SIGNIFICANT
+        """The rule behind every mark: enough seeds, and p < 0.05."""
+        return self.seeds >= FEWEST_SEEDS and self.p < SIGNIFICANT
 
 
 def best_members(returns: Float[np.ndarray, "seed member"]) -> Float[np.ndarray, " seed"]:

@@ -202,7 +202,7 @@ def _comparison_cells(place: Place, result: Comparison) -> tuple[Cell, ...]:
     p = NOTHING if math.isnan(result.p) else f"{result.p:.3f}"
     return (
         Cell(str(place)),
-        _estimate_cell(result.difference, 1)._replace(best=result.marked),
+        _estimate_cell(result.difference, 1)._replace(best=result.marked and not result.paired),
         _estimate_cell(result.improvement, 2),
         Cell(p, number=True),
     )
