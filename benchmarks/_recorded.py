@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,7 +68,8 @@ def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
     file = cache / f"{Path(path).name}-{hashlib.sha256(question.encode()).hexdigest()[:8]}.npz"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(file, **_simulated(population, ["nominal", *families], plan))
+        found: dict[str, Any] = _simulated(population, ["nominal", *families], plan)
+        np.savez_compressed(file, **found)
     with np.load(file) as kept:
         values = kept[by]
     parts = np.split(values, [plan.matrix, plan.matrix + plan.pool], axis=2)

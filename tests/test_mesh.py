@@ -5,6 +5,7 @@ import pytest
 import polygait as pg
 from polygait.mesh import family_of, mesh_variations
 from polygait.suites import offered_suites, suite_conditions
+from polygait.tasks.mujoco import MujocoTask
 
 
 def test_hopper_has_every_joint_foot_and_sensor_part():
@@ -16,6 +17,7 @@ def test_hopper_has_every_joint_foot_and_sensor_part():
         *("gravity=0.6", "gravity=1.4", "delay=2", "strength(*)=0.6"),
         *(f"sensor({part}.{kind})" for kind in ("position", "velocity") for part in ("torso", "leg")),
     ]
+    assert isinstance(task, MujocoTask)
     assert [str(one) for one in task.variations] == ["nominal"]  # trying left nothing behind
 
 

@@ -17,11 +17,11 @@ from polygait.information import gather_experience, information_in, shares_in, s
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import save_result
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import check_count
 from polygait.variations import Edit, Variation, variation_text
 
 _FORMS = {"paper": paper_score, "rbf": rbf_score}
-_CONTACTS = 3  # what episode seeds are for
 
 World = str | Variation | Edit | None
 """What has changed; None is the nominal world."""
@@ -105,7 +105,7 @@ def contact_pattern(
     """Which feet touch the ground over one episode of a member with mean actions."""
     population = as_population(population)
     population.require_member(member)
-    job = Job(member, variation_text(variation), episode_seeds(seed, _CONTACTS, 1)[0])
+    job = Job(member, variation_text(variation), episode_seeds(seed, EpisodePurpose.CONTACTS, 1)[0])
     contacts = _contacts(population, [job])
     return ContactPattern(contacts.feet, contacts.down[0, : contacts.length[0]], contacts.time_step)
 
@@ -121,9 +121,11 @@ def contact_shares(
     """The share of time each foot is down, over episodes of every member with mean actions."""
     population = as_population(population)
     check_count("episodes", episodes)
-    seeds = episode_seeds(seed, _CONTACTS, episodes)
+    seeds = episode_seeds(seed, EpisodePurpose.CONTACTS, episodes)
     jobs = [
-        Job(member.index, variation_text(variation), one) for member in population.members for one in seeds
+        Job(member.index, variation_text(variation), start)
+        for member in population.members
+        for start in seeds
     ]
     contacts = _contacts(population, jobs, threads, report)
     down = contacts.down.reshape(len(population), episodes, -1, len(contacts.feet))
@@ -200,7 +202,7 @@ class Behaviour:
             "contacts": None if self.contacts is None else self.contacts.to_json(),
             "variance_between_members": self.variance,
             "removed_by_filter": self.removed,
-            "information": {name: one._asdict() for name, one in self.information.items()},
+            "information": {name: estimate._asdict() for name, estimate in self.information.items()},
         }
 
 

@@ -181,13 +181,13 @@ def print_filters(diagnosis: Diagnosis) -> None:
     """Filters from the most revealing to the least."""
     rows = [
         (
-            one.name,
-            str(one.kept),
-            f"{one.inference.variance.mean():.4f}",
-            f"{one.inference.log_likelihood:.2f}",
-            f"{one.revealed:.2f}",
+            verdict.name,
+            str(verdict.kept),
+            f"{verdict.inference.variance.mean():.4f}",
+            f"{verdict.inference.log_likelihood:.2f}",
+            f"{verdict.revealed:.2f}",
         )
-        for one in diagnosis.verdicts
+        for verdict in diagnosis.verdicts
     ]
     screen = console()
     columns = ("filter", "keeps", "variance", "log-likelihood (nats)", "reveals (nats)")
@@ -201,11 +201,13 @@ def print_motivation(result: Result, written: list[Path]) -> None:
     """Models across, from the one that sees all to the one that sees least; each joint's variance down."""
     found = result.models.values()
     rows: list[tuple[str | Text, ...]] = [
-        (styled("mean", "bold"), *(f"{one.variance.mean():.4f}" for one in found))
+        (styled("mean", "bold"), *(f"{inference.variance.mean():.4f}" for inference in found))
     ]
     for place, joint in enumerate(result.actions):
-        rows.append((joint.removesuffix("_joint"), *(f"{one.variance[place]:.4f}" for one in found)))
-    rows.append(("log-likelihood (nats)", *(f"{one.log_likelihood:.2f}" for one in found)))
+        rows.append(
+            (joint.removesuffix("_joint"), *(f"{inference.variance[place]:.4f}" for inference in found))
+        )
+    rows.append(("log-likelihood (nats)", *(f"{inference.log_likelihood:.2f}" for inference in found)))
     screen = console()
     columns = ("joint", *(f"model {number}" for number in range(1, len(rows[0]))))
     print_table(screen, "Inference variance", columns, rows)

@@ -14,15 +14,13 @@ from polygait.errors import UserError
 from polygait.learning.rollout import Actor
 from polygait.population.population import Population
 from polygait.progress import Count
-from polygait.tasks.randomness import CounterRandom
+from polygait.tasks.randomness import TRAINED_MEMBERS, CounterRandom, Draws
 from polygait.tasks.registry import make_task
 from polygait.tasks.task import Step, Task
 
 MAX_ROWS = 512
 """Environments simulated at once; a row that ends an episode takes the next one that waits."""
 IDLE = -1
-_NOISE = 2**33  # what random numbers are for; tasks have their own
-_JUDGING = 1
 
 
 class Job(NamedTuple):
@@ -161,12 +159,12 @@ def task_factory(population: Population, on: str | None, threads: int | None) ->
 
 
 def episode_seeds(seed: int, purpose: int, count: int) -> list[int]:
-    """Seeds of episodes for one purpose; a longer list begins with the shorter one.
+    """Seeds of episodes for one EpisodePurpose; a longer list begins with the shorter one.
 
     No training begins an episode from them: its seeds come from two numbers, these from three.
     """
     check_seed(seed)
-    return np.random.SeedSequence([seed, purpose, _JUDGING]).generate_state(count, np.uint64).tolist()
+    return np.random.SeedSequence([seed, purpose, TRAINED_MEMBERS]).generate_state(count, np.uint64).tolist()
 
 
 class _Runner:
@@ -252,7 +250,8 @@ class _Runner:
         self._outcome.progress[self._job[busy]] = 0.0 * self._start[busy]  # NaN where nothing is told
         for row, job in zip(busy.tolist(), jobs, strict=True):
             if job.explore:
-                chance = CounterRandom().at(np.array([job.seed % 2**64, job.member], np.uint64), 0, _NOISE, 0)
+                key = np.array([job.seed % 2**64, job.member], np.uint64)
+                chance = CounterRandom().at(key, 0, Draws.EXPLORATION, 0)
                 self._noise[row] = chance.standard_normal(self._noise.shape[1:], dtype=np.float32)
             elif self._explores:
                 self._noise[row] = 0.0

@@ -30,6 +30,7 @@ from polygait.progress import Count, silent
 from polygait.resilience import BY, best_nominal_speed, resilience, stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import Task
 from polygait.variations import parse_variation
 from polygait.versions import versions
@@ -152,7 +153,7 @@ def _run(
     config: EvaluateConfig,
     watch: Watch,
 ) -> list[dict[str, Any]]:
-    seeds = episode_seeds(config.seed, 0, config.episodes)
+    seeds = episode_seeds(config.seed, EpisodePurpose.SELECTION, config.episodes)
     jobs = [Job(cell.member, cell.condition.variation, seed) for cell in cells for seed in seeds]
     outcome = run_members(population, jobs, make, watch)
     by_cell = Outcome(*(array.reshape(len(cells), len(seeds)) for array in outcome))

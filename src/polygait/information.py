@@ -11,7 +11,7 @@ from polygait.config import BehaviourConfig
 from polygait.diversity.information import (
     PARTS,
     Information,
-    Transitions,
+    MemberTransitions,
     estimate_information,
     split_by_episode,
 )
@@ -20,6 +20,7 @@ from polygait.episodes import IDLE, Frame, Job, Watch, episode_seeds, run_member
 from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import check_count
 
@@ -27,7 +28,6 @@ TRANSITIONS = BehaviourConfig.transitions
 """Of every member, at least."""
 LEAST_EPISODES = 4 * len(PARTS)
 """Of every member: an estimate can be no surer than its held-out episodes are many."""
-_EXPERIENCE = 2  # what episode seeds are for
 
 
 def conditional_information(
@@ -61,7 +61,8 @@ def variance_shares(
 
 def _check_filters(filters: Mapping[str, StateFilter] | None) -> None:
     if filters is not None and not (
-        isinstance(filters, Mapping) and all(isinstance(one, StateFilter) for one in filters.values())
+        isinstance(filters, Mapping)
+        and all(isinstance(state_filter, StateFilter) for state_filter in filters.values())
     ):
         raise UserError(
             f"filters must be a mapping from names to StateFilters, got {filters!r}.",
@@ -80,13 +81,13 @@ def standard_filters(population: Population) -> dict[str, StateFilter]:
 
 
 def information_in(
-    experience: Transitions, filters: Mapping[str, StateFilter], seed: int = 0, report: Count = silent
+    experience: MemberTransitions, filters: Mapping[str, StateFilter], seed: int = 0, report: Count = silent
 ) -> dict[str, Information]:
     """The information in experience that was gathered before."""
     return estimate_information(split_by_episode(experience, seed), filters, seed=seed, report=report)
 
 
-def shares_in(experience: Transitions, population: Population) -> dict[str, float]:
+def shares_in(experience: MemberTransitions, population: Population) -> dict[str, float]:
     """The shares of variance in experience that was gathered before."""
     shares = between_shares(experience.state, experience.member)
     return {part: _mean_of_known(shares[list(places)]) for part, places in population.layout.parts.items()}
@@ -103,7 +104,7 @@ def gather_experience(
     seed: int = 0,
     threads: int | None = None,
     report: Count = silent,
-) -> Transitions:
+) -> MemberTransitions:
     """Whole episodes of every member with exploration noise, until each has made enough transitions.
 
     Actions are as the robot receives them, in [−1, 1].
@@ -126,7 +127,7 @@ def gather_experience(
             for member, count in enumerate(further.tolist())
             for number in range(count)
         ]
-        seeds = episode_seeds(seed, _EXPERIENCE, 1 + max(episode for _, episode in places))
+        seeds = episode_seeds(seed, EpisodePurpose.EXPERIENCE, 1 + max(episode for _, episode in places))
         jobs = [Job(member, None, seeds[episode], explore=True) for member, episode in places]
         run_members(population, jobs, make, record.watch(places))
         further = record.missing_episodes()
@@ -141,7 +142,7 @@ class _Record:
         self._made = np.zeros(num_members, dtype=np.int64)
         self._wanted = wanted
         self._report = report
-        self._frames: list[Transitions] = []
+        self._frames: list[MemberTransitions] = []
 
     def watch(self, places: Sequence[tuple[int, int]]) -> Watch:
         """A watcher of jobs, given each job's member and episode."""
@@ -152,7 +153,7 @@ class _Record:
             rows = np.flatnonzero((frame.job != IDLE) & ~frame.task.diverged)
             job = frame.job[rows]
             self._frames.append(
-                Transitions(
+                MemberTransitions(
                     state=frame.observation[rows].astype(np.float32),
                     next_state=frame.step.observation[rows].astype(np.float32),
                     action=np.clip(frame.action[rows], -1.0, 1.0),
@@ -175,5 +176,5 @@ class _Record:
         missing = np.maximum(self._wanted - self._made, 0)
         return np.ceil(missing * self.episodes / self._made).astype(np.int64)
 
-    def transitions(self) -> Transitions:
-        return Transitions(*map(np.concatenate, zip(*self._frames, strict=True)))
+    def transitions(self) -> MemberTransitions:
+        return MemberTransitions(*map(np.concatenate, zip(*self._frames, strict=True)))

@@ -57,7 +57,7 @@ def _blocks(columns: Sequence[str], rows: Sequence[Row], keys: int, width: int) 
     further = [place for place in range(keys, len(columns)) if any(str(row[place]) for row in rows)]
     blocks: list[list[int]] = [[]]
     for place in further:
-        if blocks[-1] and named + sum(needed[one] for one in (*blocks[-1], place)) > width:
+        if blocks[-1] and named + sum(needed[column] for column in (*blocks[-1], place)) > width:
             blocks.append([])
         blocks[-1].append(place)
     return [[*range(keys), *block] for block in blocks]

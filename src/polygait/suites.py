@@ -77,14 +77,16 @@ def suite_name(suite: Suite) -> str:
 def _given_conditions(variations: Sequence[Any] | Mapping[str, Any]) -> list[Condition]:
     """The conditions of a suite that is handed over as it is."""
     named = (
-        variations if isinstance(variations, Mapping) else {variation_text(one): one for one in variations}
+        variations
+        if isinstance(variations, Mapping)
+        else {variation_text(variation): variation for variation in variations}
     )
     if not named:
         raise UserError(
             f"A suite needs at least one variation, got {variations!r}.",
             f'Write for example suite=["broken-foot", "gravity=1.4"], or one of {", ".join(NAMES)}.',
         )
-    return [Condition(str(name), None, variation_text(one)) for name, one in named.items()]
+    return [Condition(str(name), None, variation_text(variation)) for name, variation in named.items()]
 
 
 def offered_suites(task: Task) -> dict[str, list[Condition]]:
@@ -102,7 +104,7 @@ def _changed(suite: str, task: Task) -> list[Condition]:
     kinds = KINDS.get(suite, (Edit,))
     published = task.defaults.paper_conditions if suite == "paper" else None
     names = task.conditions if published is None else published
-    return [one for name in names for one in _spread(name, task.conditions, kinds)]
+    return [condition for name in names for condition in _spread(name, task.conditions, kinds)]
 
 
 def _spread(name: str, conditions: Mapping[str, str], kinds: tuple[type[Edit], ...]) -> list[Condition]:
@@ -136,8 +138,8 @@ def listed_conditions(path: str | Path, text: str) -> list[Condition]:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path} is not TOML: {error}.") from error
     listed = table.get("variations")
-    named = {str(one): one for one in listed} if isinstance(listed, list) else listed
-    if not isinstance(named, dict) or not named or not all(isinstance(one, str) for one in named.values()):
+    named = {str(text): text for text in listed} if isinstance(listed, list) else listed
+    if not isinstance(named, dict) or not named or not all(isinstance(text, str) for text in named.values()):
         raise UserError(
             f"{path} must name its variations.",
             'Write variations = ["broken-foot", "foot-mass=1.5"] or a table [variations] with name = "text".',

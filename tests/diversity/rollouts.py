@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from polygait.config import PPOConfig
 from polygait.learning import NumpyPolicy, Policy, member_keys
-from polygait.learning.rollout import Episodes, Position, Rollout
+from polygait.learning.rollout import FinishedEpisodes, Position, Rollout
 from polygait.tasks.state import StateLayout
 
 LAYOUT = StateLayout(("torso.height", "torso.pitch", "leg.hip", "leg.knee"))
@@ -48,7 +48,7 @@ def cohort_rollout(
         terminated=np.zeros(shape, bool),
         truncated=np.zeros(shape, bool),
         next_observation=next_observation,
-        episodes=Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)),
+        episodes=FinishedEpisodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)),
         position=nobody,
         policy=steady_policy(means, observation.shape[-1], shape[2]),
     )

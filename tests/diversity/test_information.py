@@ -9,7 +9,7 @@ from scipy import integrate
 from polygait.diversity import information
 from polygait.diversity.information import (
     Information,
-    Transitions,
+    MemberTransitions,
     estimate_information,
     split_by_episode,
 )
@@ -46,7 +46,7 @@ def mutual_information(means: list[float], std: float) -> float:
     return integrate.quad(integrand, min(means) - 12 * std, max(means) + 12 * std, limit=200)[0]
 
 
-def toy(means: list[float], blur: float, episodes: int = 240, seed: int = 0) -> Transitions:
+def toy(means: list[float], blur: float, episodes: int = 240, seed: int = 0) -> MemberTransitions:
     """Member z acts around its own mean; s′ = s + a + blur·noise, beside a number that is all noise."""
     chance = np.random.default_rng(seed)
     members = len(means)
@@ -57,10 +57,10 @@ def toy(means: list[float], blur: float, episodes: int = 240, seed: int = 0) -> 
     moved = start + action + blur * chance.normal(size=len(member))
     state = np.stack([start, chance.normal(size=len(member))], axis=1)
     next_state = np.stack([moved, chance.normal(size=len(member))], axis=1)
-    return Transitions(state, next_state, action[:, None], member, episode)
+    return MemberTransitions(state, next_state, action[:, None], member, episode)
 
 
-def estimate(transitions: Transitions, filters: dict[str, StateFilter]) -> dict[str, Information]:
+def estimate(transitions: MemberTransitions, filters: dict[str, StateFilter]) -> dict[str, Information]:
     return estimate_information(split_by_episode(transitions), filters)
 
 
@@ -130,7 +130,7 @@ def test_the_standard_error_counts_episodes_not_steps():
     member = np.repeat([0, 1], 100)
     gain = np.where(episode == 1, 1.0, 0.0) * (1 + member)  # episode means 0, 1 and 0, 2
     blank = np.zeros((200, 1))
-    held_out = Transitions(blank, blank, blank, member, episode)
+    held_out = MemberTransitions(blank, blank, blank, member, episode)
     found = _information(held_out, np.full(200, -2.0), gain - 2.0)
     assert found.value == pytest.approx(0.75)
     # The variance of the mean of {0, 1} is 1/4, of {0, 2} is 1; their average has (1/4 + 1)/4.
@@ -143,7 +143,7 @@ def test_episodes_are_shared_out_whole_and_members_equally():
     lengths = [(member, episode, int(chance.integers(1, 9))) for member in (0, 1, 2) for episode in range(60)]
     member, episode = np.array([(one, two) for one, two, count in lengths for _ in range(count)]).T
     number = np.arange(len(member), dtype=float)[:, None]
-    split = split_by_episode(Transitions(number, number + 0.5, -number, member, episode))
+    split = split_by_episode(MemberTransitions(number, number + 0.5, -number, member, episode))
     seen = [{(*pair,) for pair in zip(part.member, part.episode, strict=True)} for part in split]
     assert not seen[0] & seen[1] and not seen[0] & seen[2] and not seen[1] & seen[2]
     for part in split:

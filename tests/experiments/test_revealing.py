@@ -7,17 +7,17 @@ from scipy import stats
 
 from polygait.diversity.methods.dir import DirConfig
 from polygait.experiments import revealing
-from polygait.experiments.revealing import Experience, filtered, fit, infer, marginal
+from polygait.experiments.revealing import RawTransitions, filtered, fit, infer, marginal
 from polygait.tasks.state import StateFilter, StateLayout
 
 LAYOUT = StateLayout(("one.a", "two.b"))
 
 
-def experience(count: int, seed: int) -> Experience:
+def experience(count: int, seed: int) -> RawTransitions:
     """Actions that the states say nothing about."""
     chance = np.random.default_rng(seed)
     draw = chance.normal
-    return Experience(draw(size=(count, 2)), draw(0.2, 0.3, size=(count, 1)), draw(size=(count, 2)))
+    return RawTransitions(draw(size=(count, 2)), draw(0.2, 0.3, size=(count, 1)), draw(size=(count, 2)))
 
 
 def test_without_state_the_actions_own_gaussian_remains():

@@ -12,7 +12,7 @@ from polygait.config import SACConfig
 from polygait.errors import UserError
 from polygait.learning.replay import Transition
 from polygait.learning.sac import (
-    Actor,
+    SACActor,
     TwinCritic,
     actor_loss,
     critic_loss,
@@ -46,11 +46,11 @@ def critics(*weights: tuple[float, float, float]) -> TwinCritic:
     return eqx.tree_at(lambda one: tuple(network.weights[0] for network in one.networks), silent, columns)
 
 
-def actor(mean: float, temperature: float) -> Actor:
+def actor(mean: float, temperature: float) -> SACActor:
     """An actor with σ = 1 that does the same in every state."""
     silent = jax.tree.map(jnp.zeros_like, SquashedPolicy(KEY, SIZES, ()))
     policy = eqx.tree_at(lambda one: one.network.biases[0], silent, jnp.array([mean, 0.0]))
-    return Actor(policy, jnp.log(jnp.float32(temperature)))
+    return SACActor(policy, jnp.log(jnp.float32(temperature)))
 
 
 STEPS = Transition(

@@ -41,7 +41,7 @@ _CONSTANT = 1e-12
 """A variance below this is rounding; changes between neighbouring states may be small and still tell."""
 
 
-class Transitions(NamedTuple):
+class MemberTransitions(NamedTuple):
     """What members did, one row per step."""
 
     state: Float[np.ndarray, "sample state"]
@@ -55,10 +55,10 @@ class Transitions(NamedTuple):
 class Split(NamedTuple):
     """Transitions of different episodes for different uses, in each equally many of every member."""
 
-    training: Transitions
-    validation: Transitions
+    training: MemberTransitions
+    validation: MemberTransitions
     """Chooses the epoch at which a classifier is best."""
-    held_out: Transitions
+    held_out: MemberTransitions
 
 
 class Information(NamedTuple):
@@ -74,7 +74,7 @@ class Information(NamedTuple):
     """H(z | a, f, f′): the same when the action is known too."""
 
 
-def split_by_episode(transitions: Transitions, seed: int = 0) -> Split:
+def split_by_episode(transitions: MemberTransitions, seed: int = 0) -> Split:
     """Share out whole episodes, and thin out members that have more than others.
 
     Neighbouring steps are alike: a classifier that saw one of them has seen the other.
@@ -83,11 +83,11 @@ def split_by_episode(transitions: Transitions, seed: int = 0) -> Split:
     use = np.array(PARTS)[transitions.episode % len(PARTS)]
     members = np.unique(transitions.member)
 
-    def part(name: str) -> Transitions:
-        rows = [np.flatnonzero((use == name) & (transitions.member == one)) for one in members]
+    def part(name: str) -> MemberTransitions:
+        rows = [np.flatnonzero((use == name) & (transitions.member == index)) for index in members]
         fewest = min(map(len, rows))
         chosen = np.concatenate([np.sort(chance.choice(own, fewest, replace=False)) for own in rows])
-        return Transitions(*(array[chosen] for array in transitions))
+        return MemberTransitions(*(array[chosen] for array in transitions))
 
     return Split(*map(part, Split._fields))
 
@@ -102,8 +102,8 @@ def estimate_information(
     parts = _Inputs.of(split)
     state_size = split.training.state.shape[1]
     views = {
-        name: [_view(one, state_size, parts.width - 2 * state_size, sees) for sees in (False, True)]
-        for name, one in filters.items()
+        name: [_view(state_filter, state_size, parts.width - 2 * state_size, sees) for sees in (False, True)]
+        for name, state_filter in filters.items()
     }
     distinct = list(dict.fromkeys(view for pair in views.values() for view in pair))
     log_probability: dict[tuple[bool, ...], np.ndarray] = {}
@@ -184,7 +184,9 @@ def _held_out_log_probability(
 
 def _undecided(network: Mlp) -> Mlp:
     """A classifier that begins with equal odds for all."""
-    return eqx.tree_at(lambda one: one.weights[-1], network, jnp.zeros_like(network.weights[-1]))
+    return eqx.tree_at(
+        lambda classifier: classifier.weights[-1], network, jnp.zeros_like(network.weights[-1])
+    )
 
 
 @jax.jit
@@ -230,7 +232,9 @@ def _log_probability(network: Mlp, examples: _Examples) -> Float[Array, " sample
 
 
 def _information(
-    held_out: Transitions, without: Float[np.ndarray, " sample"], with_action: Float[np.ndarray, " sample"]
+    held_out: MemberTransitions,
+    without: Float[np.ndarray, " sample"],
+    with_action: Float[np.ndarray, " sample"],
 ) -> Information:
     """The mean gain in log-probability, and its standard error with episodes as the units drawn.
 

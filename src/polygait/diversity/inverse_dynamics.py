@@ -155,5 +155,5 @@ def _trained(model: InverseDynamics) -> Any:
 
 def _with_statistics(model: InverseDynamics, statistics: tuple[Any, Any]) -> InverseDynamics:
     return eqx.tree_at(
-        lambda one: (one.center, one.factor), model, statistics, is_leaf=lambda leaf: leaf is None
+        lambda inverse: (inverse.center, inverse.factor), model, statistics, is_leaf=lambda leaf: leaf is None
     )

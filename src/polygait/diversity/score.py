@@ -23,7 +23,7 @@ Actions = Float[np.ndarray, "member state action"]
 def paper_score(actions: Actions) -> float:
     """The paper's log det K (Table 1): K_ij = Σ_d exp(−(a_i,d − a_j,d)²)/2 over all states and actions d."""
     embeddings = _embeddings(actions)
-    kernel = [np.exp(-np.square(embeddings - one)).sum(axis=1) / 2 for one in embeddings]
+    kernel = [np.exp(-np.square(embeddings - embedding)).sum(axis=1) / 2 for embedding in embeddings]
     return _log_determinant(np.array(kernel))
 
 
@@ -41,7 +41,7 @@ def rbf_score(actions: Actions, bandwidth: float = RBF_BANDWIDTH) -> float:
     if not 0 < bandwidth < math.inf:
         raise UserError(f"bandwidth must be finite and above 0, got {bandwidth}.")
     embeddings = _embeddings(actions)
-    difference = np.array([np.square(embeddings - one).mean(axis=1) for one in embeddings])
+    difference = np.array([np.square(embeddings - embedding).mean(axis=1) for embedding in embeddings])
     return _log_determinant(np.exp(-difference / (2 * bandwidth**2)))
 
 

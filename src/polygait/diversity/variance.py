@@ -16,7 +16,7 @@ def between_shares(
     The law of total variance: 0 where all members have the same mean, 1 where only the member matters.
     NaN where nothing varies.
     """
-    groups = [values[member == one].astype(np.float64) for one in np.unique(member)]
+    groups = [values[member == index].astype(np.float64) for index in np.unique(member)]
     between = np.var([group.mean(axis=0) for group in groups], axis=0)
     within = np.mean([group.var(axis=0) for group in groups], axis=0)
     total = between + within

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from polygait.diversity.inverse_dynamics import ModelConfig
-from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer
+from polygait.experiments.revealing import Inference, RawTransitions, filtered, fit, infer
 from polygait.learning.keys import named_key
 from polygait.tasks.state import StateFilter, StateLayout
 
@@ -45,12 +45,12 @@ class Revealed(NamedTuple):
     """(action,) variances worked out by hand."""
 
 
-def swing(num_steps: int, seed: int) -> Experience:
+def swing(num_steps: int, seed: int) -> RawTransitions:
     """Steps of the arm, each from a pose of its own."""
     chance = np.random.default_rng(seed)
     angle = chance.uniform(-np.pi, np.pi, (num_steps, 2))
     action = np.array(SWING) * np.sin(angle) + NOISE * chance.normal(size=angle.shape)
-    return Experience(angle, action, angle + TURN * action)
+    return RawTransitions(angle, action, angle + TURN * action)
 
 
 def expected_variance(state_filter: StateFilter) -> np.ndarray:
@@ -66,8 +66,10 @@ def reveal(num_steps: int = 20_000, seed: int = 0) -> list[Revealed]:
     return [
         Revealed(
             name,
-            infer(fit(seen, checked, one, CONFIG, named_key(key, name)), filtered(fresh, one)),
-            expected_variance(one),
+            infer(
+                fit(seen, checked, state_filter, CONFIG, named_key(key, name)), filtered(fresh, state_filter)
+            ),
+            expected_variance(state_filter),
         )
-        for name, one in FILTERS.items()
+        for name, state_filter in FILTERS.items()
     ]

@@ -54,12 +54,20 @@ def _arm_panel() -> Any:
     }
     fan = alt.Chart(pl.DataFrame(links)).mark_line(strokeWidth=2, opacity=0.35, strokeCap="round")
     arm = alt.Chart(pl.DataFrame(upper)).mark_line(strokeWidth=9, strokeCap="round")
-    joints = alt.Chart(pl.DataFrame([one for one in upper if one["order"]])).mark_circle(size=170, opacity=1)
+    joints = alt.Chart(pl.DataFrame([point for point in upper if point["order"]])).mark_circle(
+        size=170, opacity=1
+    )
     shoulder = alt.Chart(pl.DataFrame({"x": [0.0], "y": [0.0]})).mark_circle(size=260, color=INK, opacity=1)
     names = pl.DataFrame(
         {
-            "x": [0.12, *(0.62 * _elbow(one)[0] + shift for one, shift in ((before, 0.1), (after, -0.14)))],
-            "y": [-0.25, *(0.62 * _elbow(one)[1] + shift for one, shift in ((before, -0.2), (after, 0.14)))],
+            "x": [
+                0.12,
+                *(0.62 * _elbow(angle)[0] + shift for angle, shift in ((before, 0.1), (after, -0.14))),
+            ],
+            "y": [
+                -0.25,
+                *(0.62 * _elbow(angle)[1] + shift for angle, shift in ((before, -0.2), (after, 0.14))),
+            ],
             "text": ["shoulder", "before", "after"],
         }
     )
@@ -110,7 +118,7 @@ def _variance_panel(revealed: list[Revealed]) -> Any:
         .facet(
             row=alt.Row(
                 "filter:N",
-                sort=[one.name for one in revealed],
+                sort=[kind.name for kind in revealed],
                 title=None,
                 header=alt.Header(labelAngle=0, labelAlign="left", labelPadding=12),
             ),

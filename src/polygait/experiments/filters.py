@@ -18,10 +18,11 @@ from polygait.config import FiltersConfig, from_options
 from polygait.diversity.inverse_dynamics import ModelConfig
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members, task_factory
 from polygait.errors import UserError
-from polygait.experiments.revealing import Experience, Inference, filtered, fit, infer, marginal
+from polygait.experiments.revealing import Inference, RawTransitions, filtered, fit, infer, marginal
 from polygait.learning.keys import named_key
 from polygait.population.population import Population
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.state import StateFilter
 
 WHOLE, NOTHING = "nothing removed", "everything removed"
@@ -94,12 +95,14 @@ def diagnose(population: Population, report: Count = silent, **options: Any) -> 
         for done, (name, one) in enumerate(zip(candidates, pool.map(question, candidates), strict=True)):
             inferences[name] = one
             report(done + 1, len(candidates))
-    blind = next(one for name, one in inferences.items() if not candidates[name].kept).log_likelihood
+    blind = next(
+        inference for name, inference in inferences.items() if not candidates[name].kept
+    ).log_likelihood
     verdicts = [
-        Verdict(name, candidates[name].size, one, one.log_likelihood - blind)
-        for name, one in inferences.items()
+        Verdict(name, candidates[name].size, inference, inference.log_likelihood - blind)
+        for name, inference in inferences.items()
     ]
-    verdicts.sort(key=lambda one: -one.revealed)
+    verdicts.sort(key=lambda verdict: -verdict.revealed)
     actions = list(population.make_task().anatomy.actions)
     return Diagnosis(verdicts, actions, len(seen.action), len(fresh.action))
 
@@ -123,17 +126,19 @@ def candidate_filters(population: Population, remove: tuple[str, ...]) -> dict[s
     return {name: StateFilter(layout, kept) for kept, name in found.items()}
 
 
-def _experience(population: Population, config: FiltersConfig) -> tuple[Experience, Experience, Experience]:
+def _experience(
+    population: Population, config: FiltersConfig
+) -> tuple[RawTransitions, RawTransitions, RawTransitions]:
     """Whole episodes to learn from, others that say when to stop, and others to ask about."""
     members = range(len(population)) if config.member is None else [config.member]
-    seeds = episode_seeds(config.seed, 0, config.episodes)
+    seeds = episode_seeds(config.seed, EpisodePurpose.SELECTION, config.episodes)
     jobs = [Job(member, None, seed, explore=True) for member in members for seed in seeds]
-    frames: list[tuple[np.ndarray, Experience]] = []
+    frames: list[tuple[np.ndarray, RawTransitions]] = []
 
     def watch(frame: Frame) -> None:
         rows = frame.job != IDLE
         steps = (frame.observation, np.clip(frame.action, -1.0, 1.0), frame.step.observation)
-        frames.append((frame.job[rows], Experience(*(part[rows].astype(np.float32) for part in steps))))
+        frames.append((frame.job[rows], RawTransitions(*(part[rows].astype(np.float32) for part in steps))))
 
     run_members(population, jobs, task_factory(population, None, config.threads), watch)
     job = np.concatenate([rows for rows, _ in frames])
@@ -143,7 +148,7 @@ def _experience(population: Population, config: FiltersConfig) -> tuple[Experien
     period = min(PERIOD, config.episodes)
     place = job[order] % config.episodes % period
     purposes = (place < period - 2, place == period - 2, place == period - 1)
-    seen, checked, fresh = (Experience(*(part[rows] for part in whole)) for rows in purposes)
+    seen, checked, fresh = (RawTransitions(*(part[rows] for part in whole)) for rows in purposes)
     return seen, checked, fresh
 
 

@@ -17,7 +17,7 @@ from polygait.config import MotivationConfig, TrainConfig
 from polygait.diversity.inverse_dynamics import InverseDynamics
 from polygait.errors import UserError
 from polygait.experiments.reading import SETTINGS, TASK, ReadingConfig, state_filters
-from polygait.experiments.revealing import Experience, Inference, filtered, infer
+from polygait.experiments.revealing import Inference, RawTransitions, filtered, infer
 from polygait.learning.keys import member_keys
 from polygait.learning.rollout import Rollout, collect, first_episodes, rollout_noise, start_position
 from polygait.population.population import Population, load, section
@@ -42,7 +42,7 @@ class Result(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data."""
-        models = [{"model": name, **_plain(one)} for name, one in self.models.items()]
+        models = [{"model": name, **_plain(inference)} for name, inference in self.models.items()]
         return {**self._asdict(), "models": models, "returns": self.returns.tolist()}
 
     @classmethod
@@ -105,7 +105,7 @@ def _question(run: RunFolder, population: Population, threads: int | None) -> Re
     sampled = _episodes(population, episodes, threads, noisy=True)
     calm = _episodes(population, episodes, threads, noisy=False)
     alive = first_episodes(sampled)
-    experience = Experience(
+    experience = RawTransitions(
         sampled.observation[alive], sampled.action[alive], sampled.next_observation[alive]
     )
     filters = state_filters(population.layout)

@@ -27,7 +27,7 @@ PATIENCE = 8
 """Epochs without improvement after which a model has learned what it can."""
 
 
-class Experience(NamedTuple):
+class RawTransitions(NamedTuple):
     """Whole states, what was done in them, and where it led, one row per step."""
 
     state: Float[np.ndarray, "sample state"]
@@ -47,14 +47,18 @@ class Inference(NamedTuple):
     """Mean log T(a | f(s), f(s′)) in nats, summed over action dimensions."""
 
 
-def filtered(experience: Experience, state_filter: StateFilter) -> Transitions:
+def filtered(experience: RawTransitions, state_filter: StateFilter) -> Transitions:
     """Experience as a model behind a filter sees it."""
-    states = (state_filter(one) for one in (experience.state, experience.next_state))
-    return Transitions(*(jnp.asarray(one, jnp.float32) for one in (*states, experience.action)))
+    states = (state_filter(state) for state in (experience.state, experience.next_state))
+    return Transitions(*(jnp.asarray(array, jnp.float32) for array in (*states, experience.action)))
 
 
 def fit(
-    seen: Experience, checked: Experience, state_filter: StateFilter, config: ModelConfig, key: Key[Array, ""]
+    seen: RawTransitions,
+    checked: RawTransitions,
+    state_filter: StateFilter,
+    config: ModelConfig,
+    key: Key[Array, ""],
 ) -> InverseDynamics:
     """A model of the actions behind a filter, by maximum likelihood on what was seen.
 
@@ -83,7 +87,7 @@ def fit(
     return best
 
 
-def marginal(seen: Experience, fresh: Experience) -> Inference:
+def marginal(seen: RawTransitions, fresh: RawTransitions) -> Inference:
     """What can be said about the actions of `fresh` without any state: one Gaussian, fitted to `seen`."""
     mean, variance = seen.action.mean(axis=0), seen.action.var(axis=0)
     error = np.square(fresh.action - mean)

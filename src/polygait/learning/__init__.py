@@ -7,7 +7,7 @@ from polygait.learning.networks import Critic, Mlp, Policy
 from polygait.learning.normalizer import Moments, Normalizer, initial_normalizer
 from polygait.learning.ppo import PPONetworks, PPOStatistics, initial_networks, ppo_update
 from polygait.learning.rollout import (
-    Episodes,
+    FinishedEpisodes,
     Position,
     Rollout,
     collect,
@@ -20,7 +20,7 @@ from polygait.learning.rollout import (
 __all__ = [
     "Batch",
     "Critic",
-    "Episodes",
+    "FinishedEpisodes",
     "Mlp",
     "Moments",
     "Normalizer",

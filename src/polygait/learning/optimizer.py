@@ -49,7 +49,7 @@ def scale_by_kl(desired_kl: float) -> optax.GradientTransformationExtraArgs:
         kl = measured["kl"]
         change = jnp.where(kl > 2 * desired_kl, 1 / KL_FACTOR, jnp.where(kl < desired_kl / 2, KL_FACTOR, 1.0))
         factor = jnp.clip(state.factor * change, *KL_RANGE)
-        return jax.tree.map(lambda one: factor * one, updates), KlScale(factor)
+        return jax.tree.map(lambda update: factor * update, updates), KlScale(factor)
 
     return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 

@@ -178,7 +178,7 @@ def ppo_update(
             # The critic's program is the longer one: started first, it leaves no core idle at the end.
             critics = each(_improve_critic, members, batches, schedules)
             policies = each(_improve_policy, members, batches, schedules)
-            updates = [Update(*one) for one in zip(batches, policies, critics, strict=True)]
+            updates = [Update(*parts) for parts in zip(batches, policies, critics, strict=True)]
             members = [update.learner for update in updates]
             statistics.append(_statistics(updates))
     improved = stacked(members)
@@ -306,7 +306,7 @@ def _improve_critic(
 
 def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
     """A network after one step against its direction."""
-    return eqx.apply_updates(network, jax.tree.map(lambda one: -rate * one, direction))
+    return eqx.apply_updates(network, jax.tree.map(lambda step: -rate * step, direction))
 
 
 def _share(batch: Batch, member: int) -> MemberBatch:

@@ -41,7 +41,7 @@ class Replay:
     def add(self, columns: Sequence[np.ndarray]) -> None:
         """Remember some steps, in the order of Transition, and forget the oldest beyond the capacity."""
         count = len(columns[0])
-        rows = np.concatenate([one.reshape(count, -1).astype(np.float32) for one in columns], axis=1)
+        rows = np.concatenate([column.reshape(count, -1).astype(np.float32) for column in columns], axis=1)
         self._rows[(self._added + np.arange(count)) % len(self._rows)] = rows
         self._added += count
 

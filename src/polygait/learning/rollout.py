@@ -57,7 +57,7 @@ class Position(NamedTuple):
     """Steps of the episode under way so far."""
 
 
-class Episodes(NamedTuple):
+class FinishedEpisodes(NamedTuple):
     """Episodes that ended during a rollout, in order of their end."""
 
     member: Int[np.ndarray, " episode"]
@@ -75,7 +75,7 @@ class Rollout(NamedTuple):
     truncated: Bool[np.ndarray, "time member env"]
     next_observation: Float32[np.ndarray, "time member env state"]
     """The true next state, also where an episode ended and `observation` goes on with a new one."""
-    episodes: Episodes
+    episodes: FinishedEpisodes
     position: Position
     """Where to go on."""
     policy: Actor
@@ -166,7 +166,7 @@ def first_episodes(rollout: Rollout) -> Bool[np.ndarray, "time member env"]:
 
 
 def with_newest(
-    recent: Float64[np.ndarray, "member episode"], episodes: Episodes
+    recent: Float64[np.ndarray, "member episode"], episodes: FinishedEpisodes
 ) -> Float64[np.ndarray, "member episode"]:
     """Every member's newest returns, newest last and NaN before the first; as many old ones are dropped."""
     rows = [
@@ -200,9 +200,9 @@ def _blank(shape: tuple[int, ...], position: Position, policy: Actor) -> Rollout
     )
 
 
-def _joined(finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Episodes:
+def _joined(finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> FinishedEpisodes:
     """One record of all finished episodes."""
     if not finished:
-        return Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+        return FinishedEpisodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
     member, total_reward, length = (np.concatenate(column) for column in zip(*finished, strict=True))
-    return Episodes(member, total_reward, length)
+    return FinishedEpisodes(member, total_reward, length)

@@ -53,7 +53,7 @@ class TwinCritic(eqx.Module):
         return first(pair)[..., 0], second(pair)[..., 0]
 
 
-class Actor(eqx.Module):
+class SACActor(eqx.Module):
     """What chooses: the policy, and the temperature α that entropy is worth."""
 
     policy: SquashedPolicy
@@ -70,7 +70,7 @@ class Critics(eqx.Module):
 class SACNetworks(eqx.Module):
     """All that learns in one member."""
 
-    actor: Actor
+    actor: SACActor
     critics: Critics
     actor_optimizer: optax.OptState
     critics_optimizer: optax.OptState
@@ -103,7 +103,7 @@ def initial_networks(key: Key[Array, ""], sizes: tuple[int, int], config: SACCon
     if problems := config.problems():
         raise UserError("\n".join(problems), "Change the named fields of SACConfig.")
     policy = SquashedPolicy(named_key(key, "policy"), sizes, config.policy_hidden)
-    actor = Actor(policy, jnp.log(jnp.float32(config.initial_temperature)))
+    actor = SACActor(policy, jnp.log(jnp.float32(config.initial_temperature)))
     critics = TwinCritic(named_key(key, "critics"), sizes, config.critic_hidden)
     optimizer = optax.adam(config.learning_rate)
     trained: tuple[Any, Any] = actor, critics
@@ -139,7 +139,7 @@ def sac_update(
 
 def critic_target(
     target: TwinCritic,
-    actor: Actor,
+    actor: SACActor,
     transition: Transition,
     noise: Float[Array, "sample action"],
     config: SACConfig,
@@ -163,7 +163,7 @@ def critic_loss(
 
 
 def actor_loss(
-    actor: Actor,
+    actor: SACActor,
     critics: TwinCritic,
     observation: Float[Array, "sample state"],
     noise: Float[Array, "sample action"],
@@ -209,12 +209,12 @@ def _improve_critics(
 @_compiled
 def _improve_actor(
     learner: SACNetworks, batch: UpdateBatch, config: SACConfig
-) -> tuple[Actor, optax.OptState, Float[Array, ""]]:
+) -> tuple[SACActor, optax.OptState, Float[Array, ""]]:
     """Several updates of policy and temperature under the same critics."""
     optimizer, sizes = optax.adam(config.learning_rate), _sizes(learner)
     target_entropy = -float(sizes[1]) if config.target_entropy is None else config.target_entropy
 
-    def step(carry: tuple[Actor, optax.OptState], one: UpdateBatch) -> tuple[tuple, Array]:
+    def step(carry: tuple[SACActor, optax.OptState], one: UpdateBatch) -> tuple[tuple, Array]:
         actor, state = carry
         observation = transitions(one.rows, sizes).observation
         gradient, entropy = jax.grad(actor_loss, has_aux=True)(

@@ -89,7 +89,7 @@ def newest_checkpoint(folder: Path, log: MetricsLog) -> Checkpoint | None:
 
 
 def _remedy(skipped: list[str], log: MetricsLog) -> str:
-    if any(str(log.path) in one for one in skipped):
+    if any(str(log.path) in problem for problem in skipped):
         return f"{log.path}: {RESTORE_OR_DELETE} Finished members are safe."
     return "Restore one from a copy of the run, or train in another folder; finished members are safe."
 

@@ -14,13 +14,15 @@ from polygait.errors import UserError
 from polygait.storage.tensors import STORABLE
 
 
-def flatten_tree(tree: Any) -> dict[str, np.ndarray]:
+def flatten_tree(tree: Any, dotted: bool = False) -> dict[str, np.ndarray]:
     """Every array and number of a tree under the name of its path, such as ".layers[0].weight".
+
+    With `dotted` names are "layers.0.weight", as members keep what a method exports.
 
     Random keys are stored as their raw data. Functions are no data: they stay in the program.
     """
     tensors: dict[str, np.ndarray] = {}
-    for name, leaf in _named_leaves(tree):
+    for name, leaf in _named_leaves(tree, dotted):
         if callable(leaf):
             continue
         if name in tensors:
@@ -29,7 +31,7 @@ def flatten_tree(tree: Any) -> dict[str, np.ndarray]:
     return tensors
 
 
-def unflatten_tree(like: Any, tensors: Mapping[str, np.ndarray]) -> Any:
+def unflatten_tree(like: Any, tensors: Mapping[str, np.ndarray], dotted: bool = False) -> Any:
     """The tree that was flattened, in the structure of `like`: same names, shapes and types, or UserError.
 
     A leaf becomes what it is in `like`: NumPy or JAX array, plain number or random key. Functions,
@@ -37,7 +39,8 @@ def unflatten_tree(like: Any, tensors: Mapping[str, np.ndarray]) -> Any:
     """
     import jax
 
-    expected = {name: leaf for name, leaf in _named_leaves(like) if not callable(leaf)}
+    named = _named_leaves(like, dotted)
+    expected = {name: leaf for name, leaf in named if not callable(leaf)}
     problems = [f"missing {name!r}" for name in expected if name not in tensors]
     problems += [f"unexpected {name!r}" for name in tensors if name not in expected]
     for name, leaf in expected.items():
@@ -51,17 +54,16 @@ def unflatten_tree(like: Any, tensors: Mapping[str, np.ndarray]) -> Any:
             f"The stored arrays do not fit: {'; '.join(problems[:5])}{more}.",
             "Load them with the configuration and the polygait version that saved them.",
         )
-    leaves = [
-        leaf if callable(leaf) else _restored(leaf, tensors[name]) for name, leaf in _named_leaves(like)
-    ]
+    leaves = [leaf if callable(leaf) else _restored(leaf, tensors[name]) for name, leaf in named]
     return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(like), leaves)
 
 
-def _named_leaves(tree: Any) -> list[tuple[str, Any]]:
+def _named_leaves(tree: Any, dotted: bool) -> list[tuple[str, Any]]:
     import jax
 
     paths, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return [(jax.tree_util.keystr(path), leaf) for path, leaf in paths]
+    spelled = {"simple": True, "separator": "."} if dotted else {}
+    return [(jax.tree_util.keystr(path, **spelled), leaf) for path, leaf in paths]
 
 
 def _stored(name: str, leaf: Any) -> np.ndarray:

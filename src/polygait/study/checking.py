@@ -66,7 +66,7 @@ def _check_columns(table: Any, where: str, names: tuple[str, ...], members: int)
         _require_list(table[name], f"{where}.{name}", len(table[names[0]]))
         for row, value in enumerate(table[name]):
             _require(value, _KINDS[name], f"{where}.{name}[{row}]")
-    if strangers := sorted({one for one in table["member"] if not 0 <= one < members}):
+    if strangers := sorted({member for member in table["member"] if not 0 <= member < members}):
         raise ValueError(f"{where} names member {strangers[0]}; the job has {members}")
 
 

@@ -201,7 +201,7 @@ def stop_workers(children: Sequence[subprocess.Popen[bytes]]) -> None:
 def why(code: int, folder: JobFolder) -> str:
     """Why a worker ended, in words."""
     if code < 0:
-        names = {one.value: one.name for one in signal.Signals}
+        names = {number.value: number.name for number in signal.Signals}
         return f"ended by {names.get(-code, f'signal {-code}')}"
     if code == BUSY:
         return "another process has the job"

@@ -91,11 +91,11 @@ def estimate(jobs: Sequence[StudyJob]) -> Cost:
     costs = [_cost(job, worlds[_about(job)]) for job in jobs]
     return Cost(
         jobs=len(costs),
-        training_steps=sum(one.training_steps for one in costs),
-        evaluation_steps=sum(one.evaluation_steps for one in costs),
-        core_seconds=sum(one.core_seconds for one in costs),
-        lasting_bytes=sum(one.lasting_bytes for one in costs),
-        checkpoint_bytes=max((one.checkpoint_bytes for one in costs), default=0),
+        training_steps=sum(cost.training_steps for cost in costs),
+        evaluation_steps=sum(cost.evaluation_steps for cost in costs),
+        core_seconds=sum(cost.core_seconds for cost in costs),
+        lasting_bytes=sum(cost.lasting_bytes for cost in costs),
+        checkpoint_bytes=max((cost.checkpoint_bytes for cost in costs), default=0),
     )
 
 
@@ -133,7 +133,7 @@ def _conditions(measures: Measures, task: Task) -> list[Condition]:
 
 def free_bytes(folder: Path) -> int:
     """On the disk where a folder is or will be."""
-    existing = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     return shutil.disk_usage(existing).free
 
 

@@ -129,7 +129,7 @@ def _type_problems(job: StudyJob) -> Iterator[str]:
     texts: dict[str, Any] = {"config.remove": config.remove or (), "config.overrides": config.overrides}
     texts |= {"measures.suites": measures.suites, "measures.suite_texts": measures.suite_texts}
     for name, values in texts.items():
-        if not isinstance(values, tuple | dict) or not all(isinstance(one, str) for one in values):
+        if not isinstance(values, tuple | dict) or not all(isinstance(value, str) for value in values):
             yield f"{name} must hold texts, got {values!r}"
 
 
@@ -264,7 +264,7 @@ def _behaviour(population: Population, measures: Measures, threads: int, tell: T
         found["patterns"] = {
             "time_step": patterns[0].time_step,
             "down": [
-                ["".join("1" if one else "0" for one in foot) for foot in pattern.down.T]
+                ["".join("1" if down else "0" for down in foot) for foot in pattern.down.T]
                 for pattern in patterns
             ],
         }

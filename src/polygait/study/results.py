@@ -113,6 +113,18 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
     )
 
 
+def per_seed(results: Results) -> pl.DataFrame:
+    """Everything measured in one frame: a row per task, method, seed, member, condition and scale.
+
+    `episodes` says which they were: those that all members share, or fresh ones of the member chosen by them.
+    """
+    parts = {"shared": results.returns, "fresh": results.held_out}
+    named = [frame.with_columns(episodes=pl.lit(name)) for name, frame in parts.items()]
+    first = ["task", "method", "seed", "member", "condition", "scale", "episodes"]
+    whole = pl.concat(named, how="diagonal")
+    return whole.select(*first, pl.exclude(first)).sort(first)
+
+
 def _frame(columns: dict[str, list[Any]], schema: dict[str, Any], whose: dict[str, Any]) -> pl.DataFrame:
     count = len(columns[next(iter(schema))])
     frame = pl.DataFrame({name: columns.get(name, [None] * count) for name in schema}, schema=schema)

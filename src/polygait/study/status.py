@@ -110,10 +110,10 @@ class Overview:
         """The share done, and the line."""
         statuses = study_status(self._jobs, self._out)
         weights = [job.training_steps for job in self._jobs]
-        share = sum(w * one.share for w, one in zip(weights, statuses, strict=True)) / sum(weights)
+        share = sum(w * status.share for w, status in zip(weights, statuses, strict=True)) / sum(weights)
         self._first = share if self._first is None else self._first
-        states = Counter(one.state for one in statuses)
-        pace = sum(one.steps_per_second for one in statuses if one.state == "running")
+        states = Counter(status.state for status in statuses)
+        pace = sum(status.steps_per_second for status in statuses if status.state == "running")
         words = [f"{states['done']}/{len(statuses)} jobs", f"{states['running']} running"]
         words += [f"{states['failed']} failed"] if states["failed"] else []
         words += [f"{pace:,.0f} steps/s"] if pace else []

@@ -13,7 +13,7 @@ from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
 
 
-class Place(NamedTuple):
+class LocatedStudy(NamedTuple):
     """A study and where its jobs are kept."""
 
     study: Study
@@ -42,15 +42,15 @@ def report_folder(folder: Path) -> Path:
     return folder / "report"
 
 
-def locate(path: str | Path) -> Place:
+def locate(path: str | Path) -> LocatedStudy:
     """A study from its file, its jobs in runs/NAME; or from the folder of its jobs."""
     if Path(path).suffix == ".toml":
         study = read_study(path)
-        return Place(study, study.jobs(), study_folder(study))
+        return LocatedStudy(study, study.jobs(), study_folder(study))
     return _by_jobs(Path(path))
 
 
-def _by_jobs(folder: Path) -> Place:
+def _by_jobs(folder: Path) -> LocatedStudy:
     """A study as its jobs tell it."""
     jobs, damaged = [], []
     for path in sorted((folder / "jobs").glob("*/job.json")):
@@ -79,7 +79,7 @@ def _by_jobs(folder: Path) -> Place:
         method_training={},
         measures=jobs[0].measures,
     )
-    return Place(study, jobs, folder, tuple(damaged))
+    return LocatedStudy(study, jobs, folder, tuple(damaged))
 
 
 def _differ(jobs: list[StudyJob]) -> bool:
@@ -95,5 +95,5 @@ def _differ(jobs: list[StudyJob]) -> bool:
 def _shared(jobs: list[StudyJob]) -> dict[str, object]:
     """The choices on which all jobs agree; PG has one member whatever the others have."""
     configs = [job.run for job in jobs if not job.run.method_class.single] or [job.run for job in jobs]
-    found = {name: {getattr(one, name) for one in configs} for name in ("members", "steps", "preset")}
+    found = {name: {getattr(config, name) for config in configs} for name in ("members", "steps", "preset")}
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}

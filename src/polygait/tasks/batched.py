@@ -12,12 +12,10 @@ from polygait.errors import UserError
 from polygait.memory import environment_bytes, require_memory
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.faults import Faults
-from polygait.tasks.randomness import CounterRandom
+from polygait.tasks.randomness import CounterRandom, Draws
 from polygait.tasks.schedule import Scheduled, row_ids, schedule, variations_per_row
 from polygait.tasks.task import EnvIds, Step, Variations, checked_seeds
 from polygait.variations import Anatomy, Effect
-
-_SENSORS, _MODEL = 1, 2**32  # what random numbers are for; every faulty sensor has its own, 0 is for starts
 
 
 class BatchedTask(ABC):
@@ -72,8 +70,8 @@ class BatchedTask(ABC):
         """Change the world from the next step on, everywhere or in env_ids; None is the nominal world."""
         rows = row_ids(env_ids, self.num_envs)
         variations = list(self.variations)
-        for row, one in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
-            variations[row] = one
+        for row, text in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
+            variations[row] = text
         effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
         self._install(effects, rows)
         self._faults.install(effects, rows)
@@ -164,9 +162,12 @@ class BatchedTask(ABC):
 
     def _model_generator(self, row: int) -> np.random.Generator:
         """A row's own random numbers for its model, the same in the whole episode."""
-        return self._random.at(self._keys[row], int(self._episode[row]), _MODEL, 0)
+        return self._random.at(self._keys[row], int(self._episode[row]), Draws.MODEL, 0)
 
     def _spoil(self, observation: np.ndarray, rows: np.ndarray) -> None:
         self._faults.on_observation(
-            observation, self._step_count, rows, lambda row, place: self._generator(row, _SENSORS + place)
+            observation,
+            self._step_count,
+            rows,
+            lambda row, place: self._generator(row, Draws.SENSORS + place),
         )

@@ -128,7 +128,7 @@ class BulletMinitaurTask(BatchedTask):
         saved, memory = self._robots.save()
         return {
             "physics": np.frombuffer(b"".join(saved), dtype=np.uint8).copy(),
-            "sizes": np.array([len(one) for one in saved]),
+            "sizes": np.array([len(state) for state in saved]),
             "memory": memory,
             **self._memory(),
         }
@@ -143,7 +143,7 @@ class BulletMinitaurTask(BatchedTask):
         self._draw_models(self._all_rows)
         ends = np.cumsum(snapshot["sizes"])
         saved = np.split(np.asarray(snapshot["physics"], dtype=np.uint8), ends[:-1])
-        self._robots.restore([one.tobytes() for one in saved], np.asarray(snapshot["memory"]))
+        self._robots.restore([state.tobytes() for state in saved], np.asarray(snapshot["memory"]))
 
     def _memory(self) -> dict[str, np.ndarray]:
         """All that a snapshot holds beside the physics."""
@@ -155,7 +155,7 @@ class BulletMinitaurTask(BatchedTask):
         }
 
     def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
-        check_fields([one.effect for one in of_kind(effects, ModelChange)])
+        check_fields([scheduled.effect for scheduled in of_kind(effects, ModelChange)])
         self._world.install(effects, self._step_count, rows)
         self._send_models()
 

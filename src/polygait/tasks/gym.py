@@ -152,7 +152,7 @@ def _make(name: str, options: dict[str, Any], limit: int | None) -> gymnasium.En
         if not options:
             raise
         raise UserError(
-            f"{name} cannot be made with {', '.join(f'{one}={value!r}' for one, value in options.items())}.",
+            f"{name} cannot be made with {', '.join(f'{key}={value!r}' for key, value in options.items())}.",
             f"It says: {error}",
         ) from error
 

@@ -12,6 +12,7 @@ from mujoco.batch import Batch, SimulationError
 from polygait.errors import UserError
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import BAD_STATE, divert_warnings
+from polygait.tasks.randomness import Draws
 from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
@@ -29,7 +30,6 @@ from polygait.variations import Effect, check_conditions
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
-_RESET = 0  # what random numbers are for; others in batched.py
 
 
 class MujocoTask(BatchedTask):
@@ -143,7 +143,9 @@ class MujocoTask(BatchedTask):
 
     def _start(self, rows: np.ndarray) -> None:
         self._draw_models(rows)
-        states = [self.robot.initial_state(self.model, self._generator(row, _RESET)) for row in rows.tolist()]
+        states = [
+            self.robot.initial_state(self.model, self._generator(row, Draws.START)) for row in rows.tolist()
+        ]
         self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
         self._settle(np.sort(rows))
         self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))

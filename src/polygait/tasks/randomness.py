@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
+
+
+class Draws(enum.IntEnum):
+    """What the random numbers of one episode are drawn for."""
+
+    START = 0
+    SENSORS = 1
+    """Of the first faulty sensor; the next numbers up to MODEL are those of the others."""
+    MODEL = 2**32
+    EXPLORATION = 2**33
+
+
+class EpisodePurpose(enum.IntEnum):
+    """What episodes of finished members are run for; each purpose has starts of its own."""
+
+    SELECTION = 0
+    """Trials of adaptation, evaluations, filters: members are compared from the same starts."""
+    HELD_OUT = 1
+    EXPERIENCE = 2
+    CONTACTS = 3
+
+
+TRAINED_MEMBERS = 1
+"""The third number behind the seeds of finished members' episodes; those of training have two."""
 
 
 class CounterRandom:

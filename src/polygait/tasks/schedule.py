@@ -49,7 +49,7 @@ def schedule(variations: Sequence[Variation], anatomy: Anatomy) -> list[Schedule
 
 def of_kind(effects: list[Scheduled[Effect]], kind: type[Kind]) -> list[Scheduled[Kind]]:
     """The effects of one kind, in order."""
-    chosen: list[Any] = [one for one in effects if isinstance(one.effect, kind)]
+    chosen: list[Any] = [item for item in effects if isinstance(item.effect, kind)]
     return chosen
 
 
@@ -62,7 +62,7 @@ def variations_per_row(given: Variations, conditions: Mapping[str, str], count: 
             f"Expected one variation, or a list of {count} (one per environment), got {len(given)}.",
             "Give None for environments that stay nominal.",
         )
-    return [parse_variation(one, conditions) for one in given]
+    return [parse_variation(text, conditions) for text in given]
 
 
 def row_ids(env_ids: EnvIds, num_envs: int) -> np.ndarray:

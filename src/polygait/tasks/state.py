@@ -88,7 +88,7 @@ class StateLayout:
         """The sorted indices of every number whose name, or a part it belongs to, matches a pattern."""
         single = isinstance(patterns, str) or not isinstance(patterns, Iterable)
         wanted: list[Any] = [patterns] if single else list(patterns)
-        if not all(isinstance(one, str) for one in wanted):
+        if not all(isinstance(pattern, str) for pattern in wanted):
             raise UserError(
                 f"State parts are named by texts, got {patterns!r}.", 'Write for example ["right_leg.*"].'
             )

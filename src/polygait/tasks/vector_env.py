@@ -63,10 +63,10 @@ class TaskVectorEnv(VectorEnv):
         if seeds is None and not self._seeded:
             seeds = self.np_random.integers(2**31, size=self.num_envs).tolist()
         self._seeded = True
-        for row, one in enumerate(seeds or []):
-            if mask[row] and one is not None:
-                self.task.reset([row], seeds=[one])
-        unseeded = mask if seeds is None else mask & np.array([one is None for one in seeds])
+        for row, number in enumerate(seeds or []):
+            if mask[row] and number is not None:
+                self.task.reset([row], seeds=[number])
+        unseeded = mask if seeds is None else mask & np.array([number is None for number in seeds])
         self._ended[mask] = False
         return self.task.reset(unseeded), {}
 

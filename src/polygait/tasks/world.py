@@ -50,11 +50,11 @@ class World:
         """Replace all effects; rows that changed are written anew where anything acts or has acted."""
         self.refresh(step_count)  # what is due by now must be written, or it would pass for written below
         changes = of_kind(effects, ModelChange)
-        touched = [np.intersect1d(one.rows, changed) for one in self._effects + changes]
+        touched = [np.intersect1d(change.rows, changed) for change in self._effects + changes]
         self._effects = changes
-        self.changes_during_episodes = any(one.onset > 0 for one in changes)
-        for one in changes:
-            self._expand(one.effect.field)
+        self.changes_during_episodes = any(change.onset > 0 for change in changes)
+        for change in changes:
+            self._expand(change.effect.field)
         self._active = self._due(step_count)
         self._write(np.unique(np.concatenate(touched)) if touched else np.zeros(0, dtype=np.intp))
 

@@ -277,7 +277,7 @@ class Variation:
         if (
             isinstance(edits, str)
             or not isinstance(edits, Sequence)
-            or not all(isinstance(one, Edit) for one in edits)
+            or not all(isinstance(edit, Edit) for edit in edits)
         ):
             raise UserError(
                 f"A Variation is made of edits such as BrokenJoint('foot_joint'), got {self.edits!r}.",

@@ -14,7 +14,7 @@ from polygait.diversity.method import Setting
 from polygait.diversity.methods.smerl import GATE_EPISODES, Smerl, SmerlConfig, log_ratio
 from polygait.errors import UserError
 from polygait.learning import member_keys
-from polygait.learning.rollout import Episodes
+from polygait.learning.rollout import FinishedEpisodes
 from polygait.tasks.state import StateFilter, StateLayout
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -28,7 +28,9 @@ CONFIG = SmerlConfig(target_return=100.0, hidden=(8,), minibatch_size=16, learni
 def episodes(*returns):
     """Completed episodes as (member, return)."""
     member, total = zip(*returns, strict=True) if returns else ((), ())
-    return Episodes(np.array(member, np.int64), np.array(total, float), np.ones(len(returns), np.int64))
+    return FinishedEpisodes(
+        np.array(member, np.int64), np.array(total, float), np.ones(len(returns), np.int64)
+    )
 
 
 def visited(centers, ended=(), spread=0.0, seed=0):

@@ -11,13 +11,14 @@ from polygait.charts import COLOURS, save_chart
 from polygait.report.feet import FOOT_COLOURS
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
 from polygait.report.run.charts_population import (
-    Descriptor,
     contact_bars,
     contact_chart,
     member_means,
     population_map,
 )
-from polygait.report.run.charts_training import bonus_curves, curve_rows, learning_curves
+from polygait.report.run.charts_training import bonus_curves, learning_curves
+from polygait.report.run.descriptors import Descriptor
+from polygait.report.run.findings import curve_rows
 from polygait.report.run.panels import inline, member_scale
 
 
@@ -137,7 +138,7 @@ def test_only_the_time_around_the_pictures_is_drawn(monkeypatch):
 
 
 def test_a_log_becomes_a_row_per_member_and_stretch(monkeypatch):
-    monkeypatch.setattr("polygait.report.run.charts_training.POINTS", 2)
+    monkeypatch.setattr("polygait.report.run.findings.POINTS", 2)
     records = [
         {"members": [0, 2], "steps": 10, "return": [1.0, 5.0], "bonus": [0.0, float("nan")]},
         {"members": [0, 2], "steps": 20, "return": [3.0, 7.0], "bonus": [0.0, 4.0]},

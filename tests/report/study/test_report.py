@@ -42,6 +42,10 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     damage = (tmp_path / "report" / "tables" / "damage.txt").read_text()
     assert "ours, 1 seed" in damage and "200.0 ± 0.0" in damage and "1341.9 ± 409.6" in damage
     assert not report.figures and all(file.exists() for file in report.files)
+    numbers = pl.read_csv(tmp_path / "report" / "results.csv")
+    assert numbers.columns[:7] == ["task", "method", "seed", "member", "condition", "scale", "episodes"]
+    fresh = numbers.filter(episodes="fresh")
+    assert len(numbers) == 6 + 3 and set(fresh["member"]) == {1} and set(fresh["mean_return"]) == {200.0}
     html = own_text(tmp_path / "report" / "report.html")
     assert "There are no figures" in html and "1 of 2 populations are not there" in html
 
@@ -56,6 +60,9 @@ def test_two_methods_of_one_seed_have_figures_without_intervals(tmp_path):
     results = ours._replace(**both)
     figures = study_figures(results, study_sources(results))
     assert "nan" in repr(figures["improvement"].to_dict()).lower()
+    for name in ("improvement", "profiles", "percentiles"):
+        assert "1 seed: too few to decide" in repr(figures[name].to_dict()), name
+        assert "decide" in caption(name, []), name
     html = study_page(study, results, [], figures)
     specs = json.loads(re.findall(r'id="charts"[^>]*>(.*?)</script>', html)[0])
     assert '"low":null' in json.dumps(specs["improvement"], separators=(",", ":"))

@@ -106,8 +106,10 @@ def test_a_click_changes_the_member(browser, page):
     assert shown(browser) == ["member-1"]
     browser.click(*middle(browser, "#tab-3"))
     assert shown(browser) == ["member-3"]
-    browser.wait_for("document.querySelector('#plot-contacts-3 svg') !== null")
-    place = middle(browser, "#plot-map .mark-text.role-mark text")  # the number of the first member
+    browser.wait_for("document.querySelector('#plot-contacts-member-3 svg') !== null")
+    place = middle(
+        browser, "#plot-population-map .mark-text.role-mark text"
+    )  # the number of the first member
     browser.hover(*place)
     browser.wait_for("document.querySelector('#vg-tooltip-element.visible') !== null")
     told = browser.evaluate("document.querySelector('#vg-tooltip-element').textContent")
@@ -136,12 +138,14 @@ def test_members_are_reached_with_the_keyboard(browser, page):
 
 def test_axes_theme_and_address(browser, page):
     browser.open(page, *DESK)
-    before = browser.evaluate("document.querySelector('#plot-map').textContent")
+    before = browser.evaluate("document.querySelector('#plot-population-map').textContent")
     browser.evaluate(
         "(() => { const one = document.querySelector('select[data-axis=x]'); one.value = 'speed'; "
         "one.dispatchEvent(new Event('change')); })()"
     )
-    browser.wait_for("document.querySelector('#plot-map').textContent.includes('forward speed (m/s)')")
+    browser.wait_for(
+        "document.querySelector('#plot-population-map').textContent.includes('forward speed (m/s)')"
+    )
     assert "forward speed" not in before
     browser.click(*middle(browser, "#theme"))
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -38,17 +38,19 @@ from polygait.diversity.method import (
     Statistics,
     Tensors,
 )
-from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.normalizer import Moments, initial_moments, merge_moments
 from polygait.learning.rollout import Rollout
 from polygait.learning.shuffling import order_seeds, sample_order
+from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.state import StateFilter
 
 _SLOTS = 4
 """Earlier models are padded to a multiple of this, so that not every new member compiles anew."""
 _OWN_SHARE = 0.1
 """Weight of the newest rollout in the running mean of a model's own negative log-likelihood."""
+_OWN = "own"
+"""The name under which that mean stands beside the model's arrays."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Regulation(Method):
             optimizer=initial_optimizer(model, self.config),
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
-            earlier=_stack([_read(tensors, model) for tensors in earlier], model),
+            earlier=_stack(earlier, model),
         )
 
     def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
@@ -190,9 +192,7 @@ class Regulation(Method):
         return MethodUpdate(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
 
     def export(self, state: RegulationState) -> list[Tensors]:
-        names, leaves = _named_leaves(state.model)
-        tensors = {name: np.asarray(leaf) for name, leaf in zip(names, leaves, strict=True)}
-        return [{**tensors, "own": np.asarray(state.own)}]
+        return [{**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own)}]
 
     def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
@@ -209,7 +209,7 @@ class Regulation(Method):
         if self._floor:
             action = np.clip(action, -1.0, 1.0)
         pair = (rollout.observation, rollout.next_observation)
-        state, next_state = (jnp.asarray(self.filter(one).reshape(len(action), -1)) for one in pair)
+        state, next_state = (jnp.asarray(self.filter(observed).reshape(len(action), -1)) for observed in pair)
         return Transitions(state, next_state, jnp.asarray(action))
 
 
@@ -241,33 +241,16 @@ def _unlikeness(earlier: Earlier, transitions: Transitions, std_floor: float) ->
     )
 
 
-def _stack(models: list[tuple[InverseDynamics, float]], like: InverseDynamics) -> Earlier:
-    """Earlier models in one tree, padded with unused copies of `like`."""
-    slots = max(1, -(-len(models) // _SLOTS)) * _SLOTS
-    padded = [model for model, _ in models] + [like] * (slots - len(models))
-    own = [value for _, value in models] + [0.0] * (slots - len(models))
-    return Earlier(
-        models=jax.tree.map(lambda *leaves: jnp.stack(leaves), *padded),
-        own=jnp.array(own, dtype=jnp.float32),
-        used=jnp.arange(slots) < len(models),
-    )
-
-
-def _read(tensors: Tensors, like: InverseDynamics) -> tuple[InverseDynamics, float]:
-    """The model that `export` wrote."""
-    names, leaves = _named_leaves(like)
-    found = [jnp.asarray(tensors[name]) for name in names]
-    for name, leaf, value in zip(names, leaves, found, strict=True):
-        if leaf.shape != value.shape:
-            raise UserError(
-                f"The earlier member's {name} has shape {value.shape}, this run needs {leaf.shape}.",
-                "Extend with the filter and model sizes the run was made with.",
-            )
-    return jax.tree.unflatten(jax.tree.structure(like), found), float(tensors["own"])
-
-
-def _named_leaves(model: InverseDynamics) -> tuple[list[str], list[Array]]:
-    paths, _ = jax.tree_util.tree_flatten_with_path(model)
-    return [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in paths], [
-        leaf for _, leaf in paths
+def _stack(exported: Sequence[Tensors], like: InverseDynamics) -> Earlier:
+    """The models that `export` wrote in one tree, padded with unused copies of `like`."""
+    slots = max(1, -(-len(exported) // _SLOTS)) * _SLOTS
+    unused = slots - len(exported)
+    models = [
+        unflatten_tree(like, {name: array for name, array in tensors.items() if name != _OWN}, dotted=True)
+        for tensors in exported
     ]
+    return Earlier(
+        models=jax.tree.map(lambda *leaves: jnp.stack(leaves), *models, *[like] * unused),
+        own=jnp.array([float(tensors[_OWN]) for tensors in exported] + [0.0] * unused, dtype=jnp.float32),
+        used=jnp.arange(slots) < len(exported),
+    )

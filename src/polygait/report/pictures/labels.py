@@ -53,13 +53,13 @@ def place_labels(anchors: Sequence[Anchor], top: float, bottom: float) -> list[L
 
     The room must be at least needed_height().
     """
-    across = sorted(anchors, key=lambda one: one.x)
+    across = sorted(anchors, key=lambda anchor: anchor.x)
     half = (len(across) + 1) // 2
     labels = []
     for left, side in ((True, across[:half]), (False, across[half:])):
-        downwards = sorted(side, key=lambda one: one.y)
+        downwards = sorted(side, key=lambda anchor: anchor.y)
         heights = _spread(downwards, top, bottom)
-        labels += [Label(one, left, y) for one, y in zip(downwards, heights, strict=True)]
+        labels += [Label(anchor, left, y) for anchor, y in zip(downwards, heights, strict=True)]
     return labels
 
 

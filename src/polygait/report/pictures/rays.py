@@ -61,7 +61,7 @@ class RayPainter:
             self._ahead = (distance * below)[..., :2].astype(np.float32)
             fade = np.clip((distance - _FADE[0]) / (_FADE[1] - _FADE[0]), 0, 1)
             far = fade * sky[self._horizon :]
-            self._tones = [(far + (1 - fade) * _tone(one)).astype(np.float32) for one in FLOOR]
+            self._tones = [(far + (1 - fade) * _tone(colour)).astype(np.float32) for colour in FLOOR]
 
     def on(self, stage: Stage) -> RayPainter:
         """A painter for a twin of the stage; what is computed once is shared."""
@@ -135,7 +135,7 @@ class RayPainter:
     def _hits(self, origin: np.ndarray, rays: np.ndarray) -> _Hits:
         """What the rays of a block of whole pixels meet; away from edges a pixel's first tells for all."""
         first = self._cast(origin, rays[::_FINE, ::_FINE])
-        geom, normal, more = (_enlarged(one) for one in (*first, _edges(first)))
+        geom, normal, more = (_enlarged(image) for image in (*first, _edges(first)))
         more[::_FINE, ::_FINE] = False
         geom[more], normal[more] = self._cast(origin, rays[more])
         return _Hits(geom, normal)
@@ -182,7 +182,7 @@ def _block(inside: np.ndarray) -> tuple[slice, slice]:
     """The rays of the smallest rectangle of pixels that holds all that are inside."""
     spans = [np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0)]
     rows, columns = (
-        slice(int(one[0]) * _FINE, int(one[-1] + 1) * _FINE) if len(one) else slice(0, 0) for one in spans
+        slice(int(span[0]) * _FINE, int(span[-1] + 1) * _FINE) if len(span) else slice(0, 0) for span in spans
     )
     return rows, columns
 

@@ -154,9 +154,9 @@ def drawable_twin(name: str) -> str | None:
 def changed_geoms(task: MujocoTask, variation: Variation, moment: int) -> tuple[int, ...]:
     """The geoms of all parts that a variation has changed at this step of an episode."""
     geoms: set[int] = set()
-    for one in schedule([variation], task.anatomy):
-        if moment >= one.onset:
-            geoms.update(_touched(task.model, one.effect))
+    for scheduled in schedule([variation], task.anatomy):
+        if moment >= scheduled.onset:
+            geoms.update(_touched(task.model, scheduled.effect))
     return tuple(sorted(geoms))
 
 
@@ -197,7 +197,7 @@ def torso(model: mujoco.MjModel) -> int:
 def _dressed(robot: Robot, size: tuple[int, int]) -> mujoco.MjModel:
     """The robot's model with plain colours, soft light and a chequered floor; its mechanics stay."""
     spec = robot.spec()
-    for unwanted in (*spec.lights, *(one for one in spec.textures if one.type == _SKYBOX)):
+    for unwanted in (*spec.lights, *(texture for texture in spec.textures if texture.type == _SKYBOX)):
         spec.delete(unwanted)
     for geom in spec.geoms:
         geom.material = ""
@@ -284,7 +284,7 @@ def _driven(model: mujoco.MjModel, actuators: Iterable[int]) -> set[int]:
     """The bodies that some motors move."""
     joint = mujoco.mjtTrn.mjTRN_JOINT.value
     return {
-        int(model.jnt_bodyid[model.actuator_trnid[one, 0]])
-        for one in actuators
-        if model.actuator_trntype[one] == joint
+        int(model.jnt_bodyid[model.actuator_trnid[actuator, 0]])
+        for actuator in actuators
+        if model.actuator_trntype[actuator] == joint
     }

@@ -63,7 +63,7 @@ def render(
     if problems := config.problems(out.suffix):
         raise UserError("\n".join(problems))
     if not 0 <= member < len(population):
-        raise unknown_name("member", str(member), [str(one.index) for one in population.members])
+        raise unknown_name("member", str(member), [str(known.index) for known in population.members])
     make = task_factory(population, config.on, None)
     task = require_drawable(make(1))
     task.set_variation(config.variation)
@@ -183,7 +183,7 @@ def strip_moments(window: tuple[int, int], frames: int) -> list[int]:
 def side_by_side(pictures: Sequence[np.ndarray]) -> np.ndarray:
     """Pictures in a row with white between them."""
     gap = np.full((pictures[0].shape[0], _GAP, 3), 255, dtype=np.uint8)
-    return np.concatenate([part for one in pictures for part in (gap, one)][1:], axis=1)
+    return np.concatenate([part for picture in pictures for part in (gap, picture)][1:], axis=1)
 
 
 def strip_window(recording: Recording, seconds: float) -> tuple[int, int]:

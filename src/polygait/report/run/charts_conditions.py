@@ -8,6 +8,9 @@ from typing import Any
 import altair as alt
 
 from polygait.charts import INK, PAPER
+from polygait.report.run.chart import CONDITIONS, RunChart, Shown
+from polygait.report.run.evidence import does
+from polygait.report.run.findings import Findings
 from polygait.report.run.panels import (
     CHOSEN,
     RETURNS,
@@ -106,3 +109,71 @@ def sweep_chart(
         .add_params(selected(member))
         .properties(description=f"Mean return of every member against {condition}")
     )
+
+
+def heat_cells(findings: Findings) -> list[dict[str, Any]]:
+    """A cell per condition and member; a sweep is one condition, with the mean over its scales."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for cell in findings.cells:
+        groups.setdefault((_label(cell), cell["member"]), []).append(cell)
+    means = {key: sum(cell["mean_return"] for cell in group) / len(group) for key, group in groups.items()}
+    chosen: dict[str, int] = {}
+    for (label, _), (cell, *_) in groups.items():
+        choice = None if cell["scale"] is not None else findings.choice(cell["where"], cell["variation"])
+        here = [member for name, member in means if name == label]
+        chosen[label] = choice.member if choice else max(here, key=lambda member: means[label, member])
+    return [
+        {
+            "condition": label,
+            "member": member,
+            "mean_return": means[label, member],
+            "falls": sum(cell["falls"] for cell in group) / len(group),
+            "told": does(group, findings.nominal.best_speed),
+            "chosen": member == chosen[label],
+            "source": group[0]["source"],
+        }
+        for (label, member), group in groups.items()
+    ]
+
+
+def sweep_rows(findings: Findings) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every sweep, by its name."""
+    sweeps: dict[str, list[dict[str, Any]]] = {}
+    for cell in findings.cells:
+        if cell["scale"] is not None:
+            row = {"member": cell["member"], "scale": cell["scale"], "mean_return": cell["mean_return"]}
+            sweeps.setdefault(place_name(cell["condition"], cell["where"]), []).append(row)
+    return sweeps
+
+
+def place_name(condition: str, where: str) -> str:
+    """A condition, and the task if it is not the population's own."""
+    return f"{condition} on {where}" if where else condition
+
+
+def _label(cell: dict[str, Any]) -> str:
+    name = place_name(cell["condition"], cell["where"])
+    return f"{name} (sweep)" if cell["scale"] is not None else name
+
+
+def _map(shown: Shown) -> dict[str, AnyChart]:
+    return {"": condition_map(heat_cells(shown.findings), **shown.look)} if shown.findings.cells else {}
+
+
+def _map_caption(shown: Shown) -> str:
+    sources = list(dict.fromkeys(cell["source"] for cell in heat_cells(shown.findings)))
+    measured = (
+        f"Mean return: {sources[0]}." if len(sources) == 1 else "Mean return; sources in the table below."
+    )
+    return f"{measured} Framed: the member that is chosen; of a sweep, the best over all its scales."
+
+
+def _sweeps(shown: Shown) -> dict[str, AnyChart]:
+    sweeps = sweep_rows(shown.findings)
+    return {name.replace(" ", "-"): sweep_chart(rows, name, **shown.look) for name, rows in sweeps.items()}
+
+
+CHARTS = (
+    RunChart("conditions", CONDITIONS, _map, _map_caption),
+    RunChart("sweep", CONDITIONS, _sweeps),
+)

@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from polygait.charts import COLOURS, INK, PAPER
 from polygait.report.condition_words import GROUPS
+from polygait.report.run.chart import MESH, RunChart, Shown
+from polygait.report.run.mesh_evidence import MeshEvidence, growth, mesh_cells, mesh_worlds
 from polygait.report.run.panels import CHOSEN, RETURNS, SELECTED, AnyChart, Width, inline, selected
+from polygait.resilience import still_speed
 
 _ROW = 19
 _CELL = 52
@@ -141,3 +145,45 @@ def _rows(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _is_heading(name: str) -> str:
     return " || ".join(f"{name} == '{group}'" for group in GROUPS)
+
+
+def _map(shown: Shown) -> dict[str, alt.HConcatChart]:
+    mesh = shown.findings.mesh
+    member = shown.findings.best if shown.on_page else None
+    return {} if mesh is None else {"": mesh_map(mesh_cells(mesh), mesh_worlds(mesh), member)}
+
+
+def _map_caption(shown: Shown) -> str:
+    mesh = shown.findings.mesh
+    return "" if mesh is None else _caption(mesh, mesh_cells(mesh))
+
+
+def _caption(mesh: MeshEvidence, cells: Sequence[Mapping[str, Any]]) -> str:
+    shown = "Mean return"
+    if any(cell["speed"] is not None for cell in cells):
+        shown = "Speed in metres per second of the time limit"
+    still = (
+        f" White square: stands still, slower than {still_speed(mesh.episodes.best_nominal_speed):.2f} m/s."
+        if any(cell["still"] for cell in cells)
+        else ""
+    )
+    bars = (
+        ""
+        if np.isnan(mesh.by_return.survival).any()
+        else " Bars: its speed on fresh episodes; dark where it keeps half of the best nominal one whichever "
+        "half of the episodes chooses it, pale where it does for one half only."
+    )
+    return f"{shown}: {mesh.source}. Framed: the member with the highest mean return.{bars}{still}"
+
+
+def _growth(shown: Shown) -> dict[str, AnyChart]:
+    mesh = shown.findings.mesh
+    width: Width = "container" if shown.on_page else 420
+    grown = {} if mesh is None else growth(mesh)
+    return {name: growth_chart(rows, title, form, width) for name, (rows, title, form) in grown.items()}
+
+
+CHARTS = (
+    RunChart("mesh", MESH, _map, _map_caption),
+    RunChart("mesh", MESH, _growth, role=None),
+)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import altair as alt
 import numpy as np
 
 from polygait.charts import INK, PAPER
 from polygait.report.feet import foot_colours, stretches
+from polygait.report.pictures.video import STRIP_SECONDS, strip_window
 from polygait.report.run.apart import moved_apart
+from polygait.report.run.chart import MEMBERS, RunChart, Shown
+from polygait.report.run.descriptors import Descriptor, described_axes
+from polygait.report.run.gallery import EPISODES
 from polygait.report.run.panels import SELECTED, AnyChart, Width, inline, member_scale, selected
 
 AXES = "axes"
@@ -20,34 +24,8 @@ _FOOT_HEIGHT = 34
 _HEIGHT = 340
 _ROOM = (320.0, 340.0)  # a map's pixels on most screens; on a wider one members are further apart
 _APART = 33.0  # pixels between the middles of two members, of which one may stand out
-_MARGIN = 0.07  # of an axis, beyond the first and the last episode
 SHOWN_SECONDS = 6.0
 """Of a contact pattern beside pictures."""
-
-
-class Descriptor(NamedTuple):
-    """One thing that can be said about a gait in a number."""
-
-    key: str
-    title: str
-    """With its unit, as an axis says it."""
-    format: str = ",.2f"
-    bounds: tuple[float, float] = (-math.inf, math.inf)
-    """What the number can be at all: no axis goes beyond."""
-
-    @property
-    def step(self) -> float:
-        """The least difference that its format shows: ticks closer than that would read alike."""
-        digits = int(self.format.rstrip("f%~").rpartition(".")[2])
-        return 10.0 ** -(digits + 2 * self.format.endswith("%"))
-
-    def domain(self, episodes: Sequence[Mapping[str, Any]]) -> list[float]:
-        """From where to where an axis goes that shows all episodes."""
-        told = np.array([row.get(self.key, math.nan) for row in episodes], dtype=np.float64)
-        told = told[np.isfinite(told)]
-        low, high = (float(told.min()), float(told.max())) if len(told) else (0.0, 0.0)
-        margin = _MARGIN * (high - low) or 0.1 * abs(high) or 1.0
-        return [max(low - margin, self.bounds[0]), min(high + margin, self.bounds[1])]
 
 
 @runtime_checkable
@@ -126,9 +104,12 @@ def member_means(
     for row in episodes:
         rows.setdefault(row["member"], []).append(row)
     values = np.array(
-        [[_mean(row.get(one.key, math.nan) for row in mine) for one in offered] for mine in rows.values()]
+        [
+            [_mean(row.get(descriptor.key, math.nan) for row in mine) for descriptor in offered]
+            for mine in rows.values()
+        ]
     )
-    low, high = np.array([one.domain(episodes) for one in offered]).T
+    low, high = np.array([descriptor.domain(episodes) for descriptor in offered]).T
     shares = (values - low) / (high - low)  # of each axis, from its lower end
     shifts: dict[int, dict[str, list[int]]] = {member: {} for member in rows}
     for across, x in enumerate(offered):
@@ -143,7 +124,7 @@ def member_means(
     return [
         {
             "member": member,
-            **dict(zip([one.key for one in offered], mine, strict=True)),
+            **dict(zip([descriptor.key for descriptor in offered], mine, strict=True)),
             "shift": shifts[member],
         }
         for member, mine in zip(rows, values.tolist(), strict=True)
@@ -151,7 +132,7 @@ def member_means(
 
 
 def _mean(values: Iterable[float]) -> float:
-    told = [one for one in values if math.isfinite(one)]
+    told = [value for value in values if math.isfinite(value)]
     return sum(told) / len(told) if told else math.nan
 
 
@@ -243,3 +224,40 @@ def _axis(channel: Any, descriptor: Descriptor, episodes: Sequence[Mapping[str, 
 
 def _spoken(x: Descriptor, y: Descriptor) -> str:
     return f"Members by {x.title} and {y.title}"
+
+
+def _map(shown: Shown) -> dict[str, AnyChart]:
+    """Where there are two descriptors to be its axes."""
+    offered, rows = described_axes(shown.findings, shown.gallery)
+    return {"": population_map(rows, offered, **shown.look)} if len(offered) > 1 else {}
+
+
+def _contacts(shown: Shown) -> dict[str, AnyChart]:
+    """Of every member's first episode; on a page, what its pictures show is shaded."""
+    drawn = {}
+    for member, (first, *_) in shown.gallery.episodes.items():
+        if first.feet:
+            begin, end = (moment * first.seconds_per_step for moment in strip_window(first, STRIP_SECONDS))
+            drawn[str(member)] = (
+                contact_chart(first, (begin, end), "container") if shown.on_page else contact_chart(first)
+            )
+    return drawn
+
+
+CHARTS = (
+    RunChart(
+        "population-map",
+        MEMBERS,
+        _map,
+        f"Every member at the mean of {EPISODES} episodes run for this page (small dots), moved aside on a "
+        "line where it would hide another. Choose one here, or with the buttons above.",
+        role="map",
+    ),
+    RunChart(
+        "contacts-member",
+        MEMBERS,
+        _contacts,
+        "When each foot touches the ground, in the colours of the legs.",
+        role=None,
+    ),
+)

@@ -8,10 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from polygait.report.run.chart import TRAINING, RunChart, Shown
 from polygait.report.run.panels import AnyChart, Width, emphasised, inline, member_colour, selected
-
-POINTS = 160
-"""Of one member's curve; more are averaged."""
 
 
 def learning_curves(
@@ -24,34 +22,6 @@ def learning_curves(
 def bonus_curves(log: Sequence[Mapping[str, Any]], member: int | None = None, width: Width = 520) -> AnyChart:
     """How large the diversity bonus was against the task's own reward."""
     return _curves(log, ("bonus_ratio", "diversity bonus ÷ task reward", ".0%"), member, width)
-
-
-def curve_rows(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A run's log as one row per member and stretch of steps.
-
-    A line of the log holds a list per name, with a number for each member trained side by side.
-    """
-    curves: dict[int, list[list[float]]] = {}
-    for record in records:
-        first, last = record["members"]
-        for place, member in enumerate(range(first, last)):
-            values = [_value(record, name, place) for name in names]
-            curves.setdefault(member, []).append([float(record["steps"]), *values])
-    rows = []
-    for member, points in curves.items():
-        for stretch in np.array_split(np.array(points), min(POINTS, len(points))):
-            seen = np.isfinite(stretch)
-            mean = np.where(seen, stretch, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-            mean[~seen.any(axis=0)] = np.nan
-            rows.append(
-                {"member": member, "steps": float(stretch[-1, 0])}
-                | dict(zip(names, mean[1:].tolist(), strict=True))
-            )
-    return rows
-
-
-def _value(record: Mapping[str, Any], name: str, place: int) -> float:
-    return float(record[name][place]) if name in record else float("nan")
 
 
 def _curves(
@@ -81,3 +51,22 @@ def _curves(
         ]
     )
     return (lines + points).add_params(selected(member)).properties(description=f"{title} of every member")
+
+
+def _bonus(shown: Shown) -> dict[str, AnyChart]:
+    """Only where some member had one."""
+    log = shown.findings.log
+    return (
+        {"": bonus_curves(log, **shown.look)} if any(np.isfinite(row["bonus_ratio"]) for row in log) else {}
+    )
+
+
+CHARTS = (
+    RunChart(
+        "learning-curves",
+        TRAINING,
+        lambda shown: {"": learning_curves(shown.findings.log, **shown.look)} if shown.findings.log else {},
+        "Return of recent episodes, with exploration, without the bonus.",
+    ),
+    RunChart("bonus", TRAINING, _bonus, "Size of the diversity bonus against the task's reward."),
+)

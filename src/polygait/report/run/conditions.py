@@ -7,29 +7,21 @@ from typing import Any
 
 from polygait.adaptation import Adaptation
 from polygait.report.names import counted
-from polygait.report.run.charts_conditions import condition_map, sweep_chart
+from polygait.report.run.chart import CONDITIONS
+from polygait.report.run.charts_conditions import heat_cells, place_name
+from polygait.report.run.contents import PageCharts
 from polygait.report.run.evidence import STANDS_STILL, adaptation_source, does
 from polygait.report.run.findings import Findings
 from polygait.report.run.members import number
-from polygait.report.web.frame import Charts
 from polygait.report.web.html import Html, joined, table, tag
 
 
-def conditions_section(findings: Findings, charts: Charts) -> Html | None:
+def conditions_section(findings: Findings, charts: PageCharts) -> Html | None:
     """All conditions at a glance, as a map and as a table, and sweeps as curves."""
     if not findings.cells:
         return None
     cells = heat_cells(findings)
-    sources = list(dict.fromkeys(cell["source"] for cell in cells))
-    caption = (
-        f"Mean return: {sources[0]}. " if len(sources) == 1 else "Mean return; sources in the table below. "
-    )
-    caption += "Framed: the member that is chosen; of a sweep, the best over all its scales."
-    drawn = charts.add("conditions", condition_map(cells, findings.best, "container"), caption, role="choose")
-    sweeps = [
-        charts.add(f"sweep-{place}", sweep_chart(rows, condition, findings.best, "container"), role="choose")
-        for place, (condition, rows) in enumerate(sweep_rows(findings).items())
-    ]
+    drawn, sweeps = charts.take("conditions"), charts.others(CONDITIONS)
     return joined(
         [
             drawn,
@@ -37,7 +29,7 @@ def conditions_section(findings: Findings, charts: Charts) -> Html | None:
             tag("details", tag("summary", "The returns of all members as a table"), _numbers(cells)),
             _all_adaptations(findings),
             tag("h3", "Dynamics sweeps") if sweeps else None,
-            tag("div", *sweeps, class_="grid") if sweeps else None,
+            sweeps,
         ]
     )
 
@@ -102,64 +94,21 @@ def _with_verdict(mean_return: float, told: str) -> str:
 
 def _all_adaptations(findings: Findings) -> Html | None:
     """Every adaptation that is kept, if some world was adapted to more than once."""
-    worlds = {(one.config.on, one.variation) for one in findings.adaptations}
+    worlds = {(adaptation.config.on, adaptation.variation) for adaptation in findings.adaptations}
     if len(worlds) == len(findings.adaptations):
         return None
     rows = [
         [
-            place_name(one.variation, one.config.on or ""),
-            str(one.best),
-            number(one.selection_return),
-            _held_out(one),
-            adaptation_source(one),
+            place_name(adaptation.variation, adaptation.config.on or ""),
+            str(adaptation.best),
+            number(adaptation.selection_return),
+            _held_out(adaptation),
+            adaptation_source(adaptation),
         ]
-        for one in sorted(findings.adaptations, key=lambda one: (one.config.on or "", one.variation))
+        for adaptation in sorted(
+            findings.adaptations, key=lambda adaptation: (adaptation.config.on or "", adaptation.variation)
+        )
     ]
     shown = _choice_table(rows, "The strongest of each condition first", "adaptation")
     title = f"All {counted(len(rows), 'adaptation')} that are kept"
     return tag("details", tag("summary", title), shown)
-
-
-def heat_cells(findings: Findings) -> list[dict[str, Any]]:
-    """A cell per condition and member; a sweep is one condition, with the mean over its scales."""
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for cell in findings.cells:
-        groups.setdefault((_label(cell), cell["member"]), []).append(cell)
-    means = {key: sum(cell["mean_return"] for cell in group) / len(group) for key, group in groups.items()}
-    chosen: dict[str, int] = {}
-    for (label, _), (cell, *_) in groups.items():
-        choice = None if cell["scale"] is not None else findings.choice(cell["where"], cell["variation"])
-        here = [member for name, member in means if name == label]
-        chosen[label] = choice.member if choice else max(here, key=lambda member: means[label, member])
-    return [
-        {
-            "condition": label,
-            "member": member,
-            "mean_return": means[label, member],
-            "falls": sum(cell["falls"] for cell in group) / len(group),
-            "told": does(group, findings.nominal.best_speed),
-            "chosen": member == chosen[label],
-            "source": group[0]["source"],
-        }
-        for (label, member), group in groups.items()
-    ]
-
-
-def sweep_rows(findings: Findings) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every sweep, by its name."""
-    sweeps: dict[str, list[dict[str, Any]]] = {}
-    for cell in findings.cells:
-        if cell["scale"] is not None:
-            row = {"member": cell["member"], "scale": cell["scale"], "mean_return": cell["mean_return"]}
-            sweeps.setdefault(place_name(cell["condition"], cell["where"]), []).append(row)
-    return sweeps
-
-
-def place_name(condition: str, where: str) -> str:
-    """A condition, and the task if it is not the population's own."""
-    return f"{condition} on {where}" if where else condition
-
-
-def _label(cell: dict[str, Any]) -> str:
-    name = place_name(cell["condition"], cell["where"])
-    return f"{name} (sweep)" if cell["scale"] is not None else name

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polygait.population.manifest import MemberEntry
 from polygait.report.feet import foot_title
 from polygait.report.pictures.recording import Recording
-from polygait.report.run.charts_population import Descriptor
 from polygait.report.run.evidence import UNKNOWN, Nominal
+from polygait.report.run.findings import Findings
+from polygait.report.run.gallery import Gallery
 from polygait.tasks.state import StateLayout
 
 _TORSO = ("torso.position", "torso.height")
 """State parts whose mean says how a robot carries itself; its orientation's numbers mean little alone."""
+_MARGIN = 0.07  # of an axis, beyond the first and the last episode
+
+
+class Descriptor(NamedTuple):
+    """One thing that can be said about a gait in a number."""
+
+    key: str
+    title: str
+    """With its unit, as an axis says it."""
+    format: str = ",.2f"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """What the number can be at all: no axis goes beyond."""
+
+    @property
+    def step(self) -> float:
+        """The least difference that its format shows: ticks closer than that would read alike."""
+        digits = int(self.format.rstrip("f%~").rpartition(".")[2])
+        return 10.0 ** -(digits + 2 * self.format.endswith("%"))
+
+    def domain(self, episodes: Sequence[Mapping[str, Any]]) -> list[float]:
+        """From where to where an axis goes that shows all episodes."""
+        told = np.array([row.get(self.key, math.nan) for row in episodes], dtype=np.float64)
+        told = told[np.isfinite(told)]
+        low, high = (float(told.min()), float(told.max())) if len(told) else (0.0, 0.0)
+        margin = _MARGIN * (high - low) or 0.1 * abs(high) or 1.0
+        return [max(low - margin, self.bounds[0]), min(high + margin, self.bounds[1])]
+
+
+def described_axes(findings: Findings, gallery: Gallery) -> tuple[list[Descriptor], list[dict[str, Any]]]:
+    """The descriptors of this run, best axes first, and their values."""
+    if findings.population is None:
+        return [], []
+    return describe(gallery.episodes, findings.entries, findings.nominal, findings.population.layout)
 
 
 def describe(
@@ -31,11 +66,11 @@ def describe(
         for index in novelty
     }
     rows = [
-        {"member": member} | _values(one, layout) | judged[member]
+        {"member": member} | _values(recording, layout) | judged[member]
         for member, recordings in episodes.items()
-        for one in recordings
+        for recording in recordings
     ]
-    feet = next((one.feet for recordings in episodes.values() for one in recordings), ())
+    feet = next((recording.feet for recordings in episodes.values() for recording in recordings), ())
     share, least = (0.0, 1.0), (0.0, np.inf)
     ground = "on the ground (share of time)"
     offered = [
@@ -55,7 +90,11 @@ def describe(
         Descriptor("novelty", "novelty when discovered (nats)", ".1f"),
         Descriptor("seconds", "length of the episode (s)", ".1f", least),
     ]
-    told = [one for one in offered if any(np.isfinite(row.get(one.key, np.nan)) for row in rows)]
+    told = [
+        descriptor
+        for descriptor in offered
+        if any(np.isfinite(row.get(descriptor.key, np.nan)) for row in rows)
+    ]
     return told, rows
 
 

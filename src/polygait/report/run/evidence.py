@@ -46,7 +46,7 @@ class Measurement(NamedTuple):
         )
 
 
-class Choice(NamedTuple):
+class ChosenMember(NamedTuple):
     """The member for a world, and who says so."""
 
     member: int
@@ -85,7 +85,8 @@ class Nominal(NamedTuple):
     def best(self) -> int:
         """The member with the highest mean return."""
         return max(
-            self.scores, key=lambda one: -math.inf if math.isnan(mean := self.scores[one].mean) else mean
+            self.scores,
+            key=lambda member: -math.inf if math.isnan(mean := self.scores[member].mean) else mean,
         )
 
 
@@ -105,7 +106,9 @@ def measured_cells(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> li
     cells = []
     for sources in found.values():
         rows = {source: _last_of_each(rows) for source, rows in sources.items()}
-        source = sorted(rows, key=lambda one: (len(rows[one]), one.episodes, -one.seed))[-1]
+        source = sorted(
+            rows, key=lambda measurement: (len(rows[measurement]), measurement.episodes, -measurement.seed)
+        )[-1]
         cells += [row | {"source": str(source)} for row in rows[source]]
     return cells
 
@@ -236,7 +239,7 @@ def _number(value: float | None) -> float:
 
 
 def _files(folder: Path, suffix: str) -> list[Path]:
-    return sorted(one for one in folder.glob(f"*{suffix}") if not one.name.startswith("."))
+    return sorted(file for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
 
 
 def _where(stem: str) -> tuple[str, str]:

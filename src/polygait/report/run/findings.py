@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from polygait.adaptation import Adaptation
 from polygait.errors import UserError
 from polygait.population.manifest import MemberEntry
 from polygait.population.population import Population
 from polygait.population.store import RunFolder
-from polygait.report.run.charts_training import curve_rows
 from polygait.report.run.evidence import (
-    Choice,
+    ChosenMember,
     Nominal,
     adaptation_source,
     kept_adaptations,
@@ -22,12 +23,14 @@ from polygait.report.run.evidence import (
     nominal_scores,
     trial_cells,
 )
-from polygait.report.run.mesh import MeshEvidence, mesh_evidence
+from polygait.report.run.mesh_evidence import MeshEvidence, mesh_evidence
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
 from polygait.suites import Condition, offered_suites
 from polygait.tasks.registry import make_task
 
+POINTS = 160
+"""Of one member's curve; more are averaged."""
 CURVES = ("return", "bonus_ratio", "bonus_mean")
 
 
@@ -63,18 +66,20 @@ class Findings:
         """The member that does best when nothing is wrong."""
         return self.nominal.best
 
-    def choice(self, where: str, variation: str) -> Choice | None:
+    def choice(self, where: str, variation: str) -> ChosenMember | None:
         """The member for a world: that of the strongest adaptation, otherwise the best measured."""
-        for one in self.adaptations:
-            if (one.config.on or "", one.variation) == (where, variation):
-                return Choice(one.best, adaptation_source(one), one.selection_return, one)
+        for adaptation in self.adaptations:
+            if (adaptation.config.on or "", adaptation.variation) == (where, variation):
+                return ChosenMember(
+                    adaptation.best, adaptation_source(adaptation), adaptation.selection_return, adaptation
+                )
         here = [cell for cell in self.cells if (cell["where"], cell["variation"]) == (where, variation)]
         if not here:
             return None
         best = max(here, key=lambda cell: cell["mean_return"])
-        return Choice(best["member"], best["source"], best["mean_return"])
+        return ChosenMember(best["member"], best["source"], best["mean_return"])
 
-    def choices(self) -> dict[tuple[str, str, str], Choice]:
+    def choices(self) -> dict[tuple[str, str, str], ChosenMember]:
         """The choice for every world that is no sweep, by (where, variation, condition)."""
         worlds = dict.fromkeys(
             (cell["where"], cell["variation"], cell["condition"])
@@ -160,7 +165,7 @@ def _weights(population: Population | None) -> dict[int, str]:
     """The identity of every member that is whole, by its index in the run."""
     if population is None:
         return {}
-    return {one.index: population.weights(place) for place, one in enumerate(population.members)}
+    return {member.index: population.weights(place) for place, member in enumerate(population.members)}
 
 
 def _log(run: RunFolder, gaps: list[Gap]) -> list[dict[str, Any]]:
@@ -183,8 +188,36 @@ def _log(run: RunFolder, gaps: list[Gap]) -> list[dict[str, Any]]:
 def _with_trials(cells: list[dict[str, Any]], adaptations: Sequence[Adaptation]) -> list[dict[str, Any]]:
     """Trials of the strongest adaptation stand in for a condition that was not measured."""
     known = {(cell["where"], cell["variation"]) for cell in cells}
-    for one in adaptations:
-        if (world := (one.config.on or "", one.variation)) not in known:
+    for adaptation in adaptations:
+        if (world := (adaptation.config.on or "", adaptation.variation)) not in known:
             known.add(world)
-            cells += trial_cells(one)
+            cells += trial_cells(adaptation)
     return cells
+
+
+def curve_rows(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A run's log as one row per member and stretch of steps.
+
+    A line of the log holds a list per name, with a number for each member trained side by side.
+    """
+    curves: dict[int, list[list[float]]] = {}
+    for record in records:
+        first, last = record["members"]
+        for place, member in enumerate(range(first, last)):
+            values = [_value(record, name, place) for name in names]
+            curves.setdefault(member, []).append([float(record["steps"]), *values])
+    rows = []
+    for member, points in curves.items():
+        for stretch in np.array_split(np.array(points), min(POINTS, len(points))):
+            seen = np.isfinite(stretch)
+            mean = np.where(seen, stretch, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+            mean[~seen.any(axis=0)] = np.nan
+            rows.append(
+                {"member": member, "steps": float(stretch[-1, 0])}
+                | dict(zip(names, mean[1:].tolist(), strict=True))
+            )
+    return rows
+
+
+def _value(record: Mapping[str, Any], name: str, place: int) -> float:
+    return float(record[name][place]) if name in record else float("nan")

@@ -29,7 +29,7 @@ from polygait.report.pictures.video import (
     strip_moments,
     strip_window,
 )
-from polygait.report.run.evidence import Choice, does
+from polygait.report.run.evidence import ChosenMember, does
 from polygait.report.run.findings import Findings
 from polygait.report.web.parts import Gap
 from polygait.tasks.mujoco import MujocoTask
@@ -48,7 +48,7 @@ class Story(NamedTuple):
 
     condition: str
     variation: str
-    choice: Choice
+    choice: ChosenMember
     chosen: Recording
     usual: Recording
     measured: Mapping[int, float]
@@ -96,11 +96,11 @@ def open_gallery(findings: Findings, options: ReportConfig, report: Count = sile
         index: [recordings[job] for job in nominal if job.member == index] for index in indices
     }
     for condition, variation, choice in told:
-        one, other = (recordings[Job(member, variation, 0)] for member in (choice.member, usual))
+        chosen, other = (recordings[Job(member, variation, 0)] for member in (choice.member, usual))
         here = [cell for cell in findings.cells if (cell["where"], cell["variation"]) == ("", variation)]
         measured = {cell["member"]: cell["mean_return"] for cell in here}
         words = {cell["member"]: does([cell], findings.nominal.best_speed) for cell in here}
-        story = Story(condition, variation, choice, one, other, measured, words, here[0]["source"])
+        story = Story(condition, variation, choice, chosen, other, measured, words, here[0]["source"])
         gallery.stories.append(story)
     if not isinstance(task, MujocoTask):
         refusal, twin = not_drawable(task), drawable_twin(task.name)
@@ -123,10 +123,10 @@ def _record(population: Population, jobs: Sequence[Job]) -> list[Recording]:
     """Recordings by members' indices instead of their places in the population."""
     place = {member.index: place for place, member in enumerate(population.members)}
     found = record(population, [job._replace(member=place[job.member]) for job in jobs])
-    return [replace(one, job=job) for one, job in zip(found, jobs, strict=True)]
+    return [replace(recording, job=job) for recording, job in zip(found, jobs, strict=True)]
 
 
-def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choice]]:
+def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, ChosenMember]]:
     """Condition, variation and choice of every damage that can be seen."""
     stories = []
     whole = {member.index for member in findings.population.members} if findings.population else set()
@@ -142,8 +142,8 @@ def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choic
 
 def _draw(gallery: Gallery, task: MujocoTask, options: ReportConfig, report: Count) -> None:
     shown = [recordings[0] for recordings in gallery.episodes.values()]
-    damaged = [one for story in gallery.stories for one in (story.chosen, story.usual)]
-    strips = {one.job: one for one in [*shown, *damaged]} if options.pictures else {}
+    damaged = [recording for story in gallery.stories for recording in (story.chosen, story.usual)]
+    strips = {recording.job: recording for recording in [*shown, *damaged]} if options.pictures else {}
     films = shown if options.video else []
     total, done = len(strips) + len(films) + 1, 0
 
@@ -155,14 +155,14 @@ def _draw(gallery: Gallery, task: MujocoTask, options: ReportConfig, report: Cou
     report(0, total)
     with Studio(task, STRIP_SIZE, options.renderer) as studio:
         gallery.renderer = studio.renderer
-        for job, one in strips.items():
-            gallery.strips[job] = _strip(studio, one, STRIP_FRAMES if job.variation is None else _ROW)
+        for job, recording in strips.items():
+            gallery.strips[job] = _strip(studio, recording, STRIP_FRAMES if job.variation is None else _ROW)
             step()
     if films:
         with Studio(task, FILM_SIZE, options.renderer) as studio:
-            for one in films:
-                pictures = studio.pictures(one, film_moments(one, 1.0, FILM_SECONDS))
-                gallery.films[one.job.member] = mp4(pictures, FRAMES_PER_SECOND)
+            for recording in films:
+                pictures = studio.pictures(recording, film_moments(recording, 1.0, FILM_SECONDS))
+                gallery.films[recording.job.member] = mp4(pictures, FRAMES_PER_SECOND)
                 step()
     gallery.card = robot_card(task, options.renderer)
     step()

@@ -13,16 +13,16 @@ from polygait.progress import amount
 from polygait.report.feet import foot_title
 from polygait.report.pictures.recording import Recording
 from polygait.report.pictures.video import STRIP_SECONDS, strip_window
-from polygait.report.run.charts_population import Descriptor, contact_chart, population_map
-from polygait.report.run.descriptors import describe
+from polygait.report.run.chart import MEMBERS
+from polygait.report.run.contents import PageCharts
+from polygait.report.run.descriptors import Descriptor, described_axes
 from polygait.report.run.evidence import UNKNOWN
 from polygait.report.run.findings import Findings
-from polygait.report.run.gallery import EPISODES, Gallery
-from polygait.report.web.frame import Charts
+from polygait.report.run.gallery import Gallery
 from polygait.report.web.html import Html, command, joined, tag
 
 
-def members_section(findings: Findings, gallery: Gallery, charts: Charts) -> Html:
+def members_section(findings: Findings, gallery: Gallery, charts: PageCharts) -> Html:
     """The map on one side, the chosen member on the other."""
     tabs = tag(
         "div",
@@ -35,7 +35,8 @@ def members_section(findings: Findings, gallery: Gallery, charts: Charts) -> Htm
     panels = [_panel(entry, findings, gallery, charts) for entry in findings.entries]
     side = _map(findings, gallery, charts)
     detail = tag("div", *panels, class_="panels")
-    return joined([tabs, told, tag("div", side, detail, class_="split" if side else "whole")])
+    beside = tag("div", side, detail, class_="split" if side else "whole")
+    return joined([tabs, told, beside, charts.others(MEMBERS)])
 
 
 def picture_rows(images: Sequence[bytes], alt: str) -> Html:
@@ -43,33 +44,21 @@ def picture_rows(images: Sequence[bytes], alt: str) -> Html:
     return tag(
         "div",
         *(
-            tag("img", src=_uri(one, "image/png"), alt=alt if not place else "")
-            for place, one in enumerate(images)
+            tag("img", src=_uri(image, "image/png"), alt=alt if not place else "")
+            for place, image in enumerate(images)
         ),
         class_="strip",
     )
 
 
-def described_axes(findings: Findings, gallery: Gallery) -> tuple[list[Descriptor], list[dict[str, Any]]]:
-    """The descriptors of this run, best axes first, and their values."""
-    if findings.population is None:
-        return [], []
-    return describe(gallery.episodes, findings.entries, findings.nominal, findings.population.layout)
-
-
-def _map(findings: Findings, gallery: Gallery, charts: Charts) -> Html | None:
+def _map(findings: Findings, gallery: Gallery, charts: PageCharts) -> Html | None:
     offered, rows = described_axes(findings, gallery)
     if len(offered) < 2:
         return None
-    chart = population_map(rows, offered, findings.best, "container")
-    caption = (
-        f"Every member at the mean of {EPISODES} episodes run for this page (small dots), moved aside on a "
-        "line where it would hide another. Choose one here, or with the buttons above."
-    )
     choices = [_axis_choice(axis, offered, place, rows) for place, axis in enumerate(("x", "y"))]
     return tag(
         "div",
-        charts.add("map", chart, caption, role="map"),
+        charts.take("population-map"),
         tag("div", *choices, class_="axes"),
         class_="map",
     )
@@ -81,14 +70,14 @@ def _axis_choice(
     options = [
         tag(
             "option",
-            one.title,
-            value=one.key,
-            data_format=one.format,
-            data_step=str(one.step),
-            data_domain=json.dumps(one.domain(rows)),
+            descriptor.title,
+            value=descriptor.key,
+            data_format=descriptor.format,
+            data_step=str(descriptor.step),
+            data_domain=json.dumps(descriptor.domain(rows)),
             selected=index == place,
         )
-        for index, one in enumerate(offered)
+        for index, descriptor in enumerate(offered)
     ]
     label = "across" if axis == "x" else "upwards"
     return tag(
@@ -116,13 +105,13 @@ def _tab(entry: MemberEntry, findings: Findings) -> Html:
     )
 
 
-def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Charts) -> Html:
+def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: PageCharts) -> Html:
     recordings = gallery.episodes.get(entry.index, [])
     return tag(
         "div",
         tag("h3", f"Member {entry.index}"),
         _moving_picture(entry.index, findings, gallery, recordings),
-        _contacts(entry.index, recordings, charts),
+        charts.take(f"contacts-member-{entry.index}"),
         _facts(entry, findings, recordings),
         id=f"member-{entry.index}",
         role="tabpanel",
@@ -171,17 +160,6 @@ def _stretch(recording: Recording) -> str:
     return f"From {begin:.1f} s to {end:.1f} s of its first episode, read row by row; shaded below."
 
 
-def _contacts(member: int, recordings: Sequence[Recording], charts: Charts) -> Html | None:
-    if not recordings or not recordings[0].feet:
-        return None
-    first = recordings[0]
-    begin, end = (moment * first.seconds_per_step for moment in strip_window(first, STRIP_SECONDS))
-    chart = contact_chart(first, (begin, end), "container")
-    return charts.add(
-        f"contacts-{member}", chart, "When each foot touches the ground, in the colours of the legs."
-    )
-
-
 def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recording]) -> Html:
     summary = entry.summary
     score = findings.nominal.scores.get(entry.index, UNKNOWN)
@@ -195,7 +173,7 @@ def _facts(entry: MemberEntry, findings: Findings, recordings: Sequence[Recordin
     if recordings and math.isfinite(recordings[0].speed):
         facts.insert(2, ("speed", f"{recordings[0].speed:.1f} m/s"))
     for place, foot in enumerate(recordings[0].feet if recordings else ()):
-        mean = sum(float(one.down[:, place].mean()) for one in recordings) / len(recordings)
+        mean = sum(float(recording.down[:, place].mean()) for recording in recordings) / len(recordings)
         facts.append((f"{foot_title(foot)} down", share(mean)))
     listed = tag(
         "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"

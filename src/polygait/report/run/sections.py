@@ -11,13 +11,11 @@ from typing import Any
 from polygait.report.names import counted
 from polygait.report.pictures.cards import CONTENT
 from polygait.report.pictures.recording import Recording
-from polygait.report.run.charts_training import bonus_curves, learning_curves
-from polygait.report.run.evidence import Choice
+from polygait.report.run.evidence import ChosenMember
 from polygait.report.run.findings import Findings
 from polygait.report.run.gallery import Gallery, Story
 from polygait.report.run.members import number, picture_rows
 from polygait.report.run.reproduce import train_command
-from polygait.report.web.frame import Charts
 from polygait.report.web.html import Html, command, joined, table, tag
 from polygait.report.web.parts import flat, gap_list, tiles
 from polygait.run_config import RunConfig
@@ -27,7 +25,7 @@ from polygait.tasks.state import StateLayout
 def summary_section(findings: Findings, gallery: Gallery) -> Html:
     """What was found, in four numbers and a sentence, and what is missing."""
     scores = findings.nominal.scores
-    returns = [one.mean for one in scores.values()]
+    returns = [score.mean for score in scores.values()]
     choices = findings.choices()
     numbers = [
         ("members", str(len(findings.entries)), f"{findings.config.steps:,} steps each"),
@@ -48,7 +46,7 @@ def summary_section(findings: Findings, gallery: Gallery) -> Html:
     )
 
 
-def _told(findings: Findings, choices: Mapping[tuple[str, str, str], Choice]) -> Html | None:
+def _told(findings: Findings, choices: Mapping[tuple[str, str, str], ChosenMember]) -> Html | None:
     changed = [choice.member for (_, variation, _), choice in choices.items() if variation != "nominal"]
     if not changed:
         return None
@@ -69,7 +67,7 @@ def damage_section(findings: Findings, gallery: Gallery) -> Html | None:
         "What is changed is red. Each time, first the member chosen for this world, then the one that does "
         f"best when nothing is wrong, by {findings.nominal.source}."
     )
-    return joined([tag("p", intro), *(_story(one, gallery) for one in gallery.stories)])
+    return joined([tag("p", intro), *(_story(story, gallery) for story in gallery.stories)])
 
 
 def _story(story: Story, gallery: Gallery) -> Html:
@@ -105,30 +103,6 @@ def _side(story: Story, recording: Recording, word: str, gallery: Gallery) -> Ht
         picture_rows(images, f"member {member} in {recording.job.variation}") if images else None,
         tag("p", tag("b", f"Member {member}"), *said),
     )
-
-
-def training_section(findings: Findings, charts: Charts) -> Html | None:
-    """Learning curves, and the bonus that made members differ."""
-    if not findings.log:
-        return None
-    drawn = [
-        charts.add(
-            "learning",
-            learning_curves(findings.log, findings.best, "container"),
-            "Return of recent episodes, with exploration, without the bonus.",
-            role="choose",
-        )
-    ]
-    if any(row["bonus_ratio"] == row["bonus_ratio"] for row in findings.log):
-        drawn.append(
-            charts.add(
-                "bonus",
-                bonus_curves(findings.log, findings.best, "container"),
-                "Size of the diversity bonus against the task's reward.",
-                role="choose",
-            )
-        )
-    return tag("div", *drawn, class_="grid")
 
 
 def robot_section(findings: Findings, gallery: Gallery) -> Html:

@@ -10,7 +10,15 @@ import polars as pl
 
 from polygait.report.names import counted
 from polygait.report.study import topics
-from polygait.report.study.sources import Source, no_diversity, published, sweep_differences, tasks_of
+from polygait.report.study.significance import BANDS, FEW_RESAMPLED, FEW_SEEDS, FIRST_POLICY
+from polygait.report.study.sources import (
+    Source,
+    first_policies,
+    no_diversity,
+    published,
+    sweep_differences,
+    tasks_of,
+)
 from polygait.study.results import Results
 
 if TYPE_CHECKING:
@@ -22,14 +30,17 @@ def study_sources(results: Results) -> list[Source]:
     tasks = results.returns["task"].unique().to_list()
     sizes = [results.returns[name].n_unique() for name in ("seed", "member")]
     told = [counted(size, word) for size, word in zip(sizes, ("seed", "member"), strict=True)]
-    sources = [Source(f"ours, {', '.join(told)}", results.returns, results.diversity, mesh=results.mesh)]
+    firsts = first_policies(results.returns)
+    label = f"ours, {', '.join(told)}"
+    sources = [Source(label, results.returns, results.diversity, first_policies=firsts, mesh=results.mesh)]
     if not results.held_out.is_empty():
-        sources.append(Source("ours, fresh episodes", results.held_out, no_diversity(), chosen_only=True))
+        sources.append(
+            Source("ours, fresh episodes", results.held_out, no_diversity(), True, first_policies=firsts)
+        )
     theirs = published()
-    known = Source(
-        theirs.label,
-        theirs.returns.filter(pl.col("task").is_in(tasks)),
-        theirs.diversity.filter(pl.col("task").is_in(tasks)),
+    known = theirs._replace(
+        returns=theirs.returns.filter(pl.col("task").is_in(tasks)),
+        diversity=theirs.diversity.filter(pl.col("task").is_in(tasks)),
     )
     return [*sources, known] if not known.returns.is_empty() else sources
 
@@ -55,25 +66,28 @@ def registered_figures() -> tuple[Figure, ...]:
         Figure(
             "percentiles",
             topics.UNCHANGED,
-            "What the members of a population reach, from its worst (0) to its best (100).",
+            f"What the members of a population reach, from its worst (0) to its best (100). {BANDS}",
             lambda _, sources: {"": figures.percentile_figure(_whole(sources))},
         ),
         Figure(
             "sweeps",
             topics.DYNAMICS,
-            "What the best member reaches while a mass or a friction is scaled; dashed: as in training.",
+            "What the best member reaches while a mass or a friction is scaled; dashed: as in training. "
+            f"{BANDS}",
             lambda _, sources: {"": figures.sweep_figure(_whole(sources))},
         ),
         Figure(
             "improvement",
             topics.DAMAGE,
-            "How likely a seed of DiR is better than one of the other method; 0.5 is no difference.",
+            "How likely a seed of DiR is better than one of the other method, with 95 % intervals (Newcombe's"
+            f" score interval); 0.5 is no difference. {FEW_SEEDS} {FIRST_POLICY}",
             lambda _, sources: {"": figures.improvement_figure(sources)},
         ),
         Figure(
             "profiles",
             topics.DAMAGE,
-            "The share of seeds above so many times Multi's mean.",
+            "The share of seeds above so many times Multi's mean, with 95 % bands (bootstrap over seeds, "
+            f"also Multi's). {FEW_RESAMPLED}",
             lambda _, sources: {"": figures.profile_figure(sources)},
         ),
         Figure(

@@ -1,11 +1,11 @@
 """The paper's figures of performance, ours above the published ones, and how sure they are.
 
-Lines are means over seeds; bands are 95 % intervals of that mean (bootstrap over seeds).
+Lines are means over seeds; bands are 95 % intervals of that mean, or all seeds where these are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -15,12 +15,11 @@ from jaxtyping import Float
 
 from polygait.evaluation import percentile_performance
 from polygait.report import names
-from polygait.report.names import method_title, ordered_methods, title_of
+from polygait.report.names import counted, method_title, ordered_methods, title_of
+from polygait.report.study.significance import comparisons, relative_values
 from polygait.report.study.sources import (
-    OURS,
     Place,
     Source,
-    Values,
     best_values,
     by,
     member_grid,
@@ -29,14 +28,12 @@ from polygait.report.study.sources import (
     paper_order,
     tasks_of,
 )
-from polygait.study.statistics import best_members, bootstrap, compare, performance_profile
+from polygait.study.statistics import FEWEST_SEEDS, best_members, mean_interval, performance_profile
 
 PERCENTILES = tuple(float(place) for place in range(0, 101, 5))
 _PANEL = {"width": 220, "height": 140}
 _SPACING = {"row": 92, "column": 72}
 """Room for titles and axes: plots stand in line, whatever their labels need."""
-_RESAMPLES = 2000
-_MEAN: Callable[[Any], Any] = lambda strata: strata[0].mean(axis=-2)  # noqa: E731 - over seeds, per point
 
 
 def percentile_figure(sources: Sequence[Source]) -> alt.ConcatChart | None:
@@ -83,9 +80,9 @@ def _band_rows(
     curves: Float[np.ndarray, "seed point"], points: Sequence[float], **about: str
 ) -> list[dict[str, Any]]:
     """One row per point of a mean curve and its band."""
-    estimate = bootstrap([curves], _MEAN, _RESAMPLES) if len(curves) > 1 else None
-    mean = curves.mean(axis=0)
-    low, high = (mean, mean) if estimate is None else (estimate.low, estimate.high)
+    mean, low, high = mean_interval(curves)
+    if len(curves) < FEWEST_SEEDS:  # an interval of two seeds is wider than any axis
+        low, high = curves.min(axis=0), curves.max(axis=0)
     return [
         {**about, "x": float(x), "y": float(y), "low": float(bottom), "high": float(top)}
         for x, y, bottom, top in zip(points, mean, low, high, strict=True)
@@ -113,7 +110,7 @@ def _panels(
                 data = named.filter(panel=panel, source=source.label)
                 vertical = axes[1] if panel == panels[begin][0] else None
                 chart = _bands(data, methods, (axes[0], vertical), rule, _reach(named.filter(panel=panel)))
-                cells.append(chart.properties(**_PANEL, title=_panel_title(title, source.label)))
+                cells.append(chart.properties(**_PANEL, title=_panel_title(title, source)))
     whole = alt.concat(*cells, columns=columns, bounds="flush", spacing=_SPACING)
     return whole.resolve_scale(color="shared")
 
@@ -124,10 +121,12 @@ def _reach(data: pl.DataFrame) -> list[float]:
     return [min(0.0, float(low)), float(high)]
 
 
-def _panel_title(title: str, source: str) -> alt.Title:
+def _panel_title(title: str, source: Source) -> alt.Title:
+    """Where numbers come from, and whether they are of too few seeds to decide anything."""
+    few = [f"{counted(source.seeds, 'seed')}: too few to decide"] if source.seeds < FEWEST_SEEDS else []
     return alt.Title(
         title,
-        subtitle=source,
+        subtitle=[source.label, *few],
         fontSize=12,
         frame="group",
         subtitleFontSize=11,
@@ -173,10 +172,7 @@ def method_colour(methods: Sequence[str]) -> alt.Color:
 
 def improvement_figure(sources: Sequence[Source]) -> alt.HConcatChart | None:
     """The probability that a seed of DiR is better than one of another method, under every damage."""
-    rows = []
-    for source in sources:
-        for place, values in best_values(source.returns, "damage").items():
-            rows += _improvements(source.label, place, values)
+    rows = [row for source in sources for row in _improvements(source)]
     if not rows:
         return None
     frame = pl.DataFrame(rows)
@@ -206,21 +202,17 @@ def improvement_figure(sources: Sequence[Source]) -> alt.HConcatChart | None:
         )
         layered = alt.layer(rule.encode(x="x:Q"), bars, dots)
         charts.append(
-            layered.properties(
-                width=260, height=alt.Step(13), title=_panel_title("Under damage", source.label)
-            )
+            layered.properties(width=260, height=alt.Step(13), title=_panel_title("Under damage", source))
         )
     return alt.hconcat(*charts).resolve_scale(color="shared")
 
 
-def _improvements(label: str, place: Place, values: Values) -> list[dict[str, Any]]:
-    if OURS not in values:
-        return []
-    found = {other: compare(values[OURS], one).improvement for other, one in values.items() if other != OURS}
+def _improvements(source: Source) -> list[dict[str, Any]]:
     return [
-        {"source": label, "place": list(place), "condition": str(place), "method": other}
-        | {name: float(value) for name, value in estimate._asdict().items()}
-        for other, estimate in found.items()
+        {"source": source.label, "place": list(place), "condition": str(place), "method": other}
+        | {name: float(value) for name, value in result.improvement._asdict().items()}
+        for other, found in comparisons(source).items()
+        for place, result in found.items()
     ]
 
 
@@ -229,34 +221,22 @@ def profile_figure(sources: Sequence[Source], reference: str = "multi") -> alt.H
     charts, methods = [], methods_of(*(best_values(source.returns, "damage") for source in sources))
     levels = np.linspace(0.0, 2.0, 81)
     for source in sources:
-        values = best_values(source.returns, "damage")
-        strata = {
-            method: [
-                one[method] / one[reference].mean()
-                for one in values.values()
-                if method in one and reference in one
-            ]
-            for method in methods
-        }
         rows = []
-        for method, scores in strata.items():
-            if scores:
-                estimate = bootstrap(scores, lambda drawn: performance_profile(drawn, levels.tolist()), 500)
-                bands = zip(levels, *estimate, strict=True)
-                rows += [
-                    {
-                        "method": method_title(method),
-                        "x": float(x),
-                        "y": float(y),
-                        "low": float(low),
-                        "high": float(high),
-                    }
-                    for x, y, low, high in bands
-                ]
+        for method, scores in relative_values(source, reference).items():
+            estimate = scores.estimate(lambda drawn: performance_profile(drawn, levels.tolist()), 500)
+            bands = zip(levels, *estimate, strict=True)
+            rows += [
+                {
+                    "method": method_title(method),
+                    "x": float(x),
+                    "y": float(y),
+                    "low": float(low),
+                    "high": float(high),
+                }
+                for x, y, low, high in bands
+            ]
         if rows:
             axes = (f"return, in units of {method_title(reference)}'s mean", "share of seeds above")
             chart = _bands(pl.DataFrame(rows), methods, axes, 1.0, [0.0, 1.0])
-            charts.append(
-                chart.properties(width=300, height=200, title=_panel_title("Under damage", source.label))
-            )
+            charts.append(chart.properties(width=300, height=200, title=_panel_title("Under damage", source)))
     return alt.hconcat(*charts).resolve_scale(color="shared") if charts else None

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from jaxtyping import Float
 
 from polygait.report.names import method_title, ordered_methods, title_of
 from polygait.report.study.significance import FEWEST_SEEDS
@@ -16,7 +15,7 @@ from polygait.report.study.sources import OURS, TASKS, Source, ordered, single_c
 from polygait.report.study.topics import MESH
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.resilience import Resilience, resilience, stands_still
-from polygait.study.statistics import Estimate, bootstrap, bootstrap_two, mean_improvement, mean_of_means
+from polygait.study.statistics import Comparison, Estimate, bootstrap, compare, compare_paired, mean_of_means
 
 
 class MeshFigure(NamedTuple):
@@ -126,15 +125,12 @@ def paired_table(found: Populations) -> Table:
                 compared = compare_seeds(ours, theirs)
                 if compared is None:
                     continue
-                clear = compared.seeds >= FEWEST_SEEDS and bool(
-                    compared.difference.low > 0 or compared.difference.high < 0
-                )
                 cell = _estimate_cell(compared.difference, figure.digits)
                 improved = compared.improvement if figure.more_is_better else _reversed(compared.improvement)
                 here.append(
                     (
                         Cell(figure.title),
-                        cell._replace(best=clear),
+                        cell._replace(best=compared.marked),
                         _estimate_cell(improved, 2),
                         Cell(f"{compared.seeds}{' pairs' if compared.paired else ''}", number=True),
                     )
@@ -149,7 +145,8 @@ def paired_table(found: Populations) -> Table:
             rows += grouped(f"{title_of(task)}: {method_title(OURS)} − {method_title(other)}", here)
     note = (
         "Differences between populations of the same seed, whose members begin alike, where both methods "
-        "have the seed; otherwise of means. In brackets 95 % intervals (percentile bootstrap over pairs). "
+        "have the seed; otherwise of means. In brackets 95 % intervals (Student over pairs or Welch; "
+        "score intervals for shares). "
         "P(improvement): the share of pairs in which the first is better (less alike, for failures). Over "
         f"fewer than {FEWEST_SEEDS} seeds intervals are too narrow, and nothing is marked by them."
     )
@@ -159,34 +156,14 @@ def paired_table(found: Populations) -> Table:
     )
 
 
-class SeedComparison(NamedTuple):
-    """One method against another."""
-
-    difference: Estimate
-    improvement: Estimate
-    seeds: int
-    paired: bool
-
-
-def compare_seeds(ours: Mapping[int, float], theirs: Mapping[int, float]) -> SeedComparison | None:
+def compare_seeds(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Comparison | None:
     """Seed by seed where both have at least two in common, otherwise all against all; None without any."""
     if not ours or not theirs:
         return None
     shared = sorted(set(ours) & set(theirs))
     if len(shared) > 1 or set(ours) == set(theirs):
-        gaps = np.array([ours[seed] - theirs[seed] for seed in shared])
-        difference = bootstrap([gaps], mean_of_means)
-        return SeedComparison(difference, bootstrap([gaps], _share_above), len(shared), paired=True)
-    values = [np.array(list(one.values())) for one in (ours, theirs)]
-    difference = bootstrap_two([values[0]], [values[1]], lambda x, y: mean_of_means(x) - mean_of_means(y))
-    improvement = bootstrap_two([values[0]], [values[1]], mean_improvement)
-    return SeedComparison(difference, improvement, min(map(len, values)), paired=False)
-
-
-def _share_above(strata: Sequence[Float[np.ndarray, ...]]) -> Float[np.ndarray, ...] | np.floating:
-    """The share of pairs in which the difference is above 0; no difference counts half."""
-    gaps = strata[0]
-    return ((gaps > 0) + 0.5 * (gaps == 0)).mean(axis=-1)
+        return compare_paired(*(np.array([values[seed] for seed in shared]) for values in (ours, theirs)))
+    return compare(*(np.array(list(values.values())) for values in (ours, theirs)))
 
 
 def _reversed(share: Estimate) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from polygait.charts import save_charts
 from polygait.errors import UserError
@@ -17,12 +17,49 @@ from polygait.report.study.typeset import Cell, Table
 from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
+from polygait.storage.file_names import file_name
 from polygait.study.grid import Study
 from polygait.study.results import Results, read_results
 from polygait.study.study_paths import locate, report_folder
 
 _LONG_TABLE = 16
 """Rows; a longer one is folded."""
+
+
+class StudyReport(NamedTuple):
+    """What every report of a study holds, in whatever form it is written."""
+
+    study: Study
+    results: Results
+    tables: Sequence[Table]
+    figures: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, study: Study, results: Results, charts: bool = True) -> StudyReport:
+        """Every table, and every figure if charts are wanted, for which there is a number."""
+        sources = study_sources(results)
+        return cls(study, results, all_tables(sources), study_figures(results, sources) if charts else {})
+
+    def page(self) -> str:
+        """All of it as a page."""
+        return study_page(*self)
+
+    def markdown(self) -> str:
+        """All of it as text, its figures in files beside it."""
+        study, results = self.study, self.results
+        asked = ", ".join(f"{name} = {value}" for name, value in study.training.items() if name != "settings")
+        parts = [
+            f"# {study.name}",
+            f"{results.done} of {results.jobs} jobs: {', '.join(study.methods)} on {', '.join(study.tasks)}, "
+            f"seeds {', '.join(map(str, study.seeds))}; {asked}.",
+            f"Versions: {told_versions(results)}.",
+            *(table.to_markdown() for table in self.tables),
+            *(
+                f"![{name}](figures/{file_name(name)}.svg)\n\n{caption(name, study.tasks)}".strip()
+                for name in self.figures
+            ),
+        ]
+        return "\n\n".join(parts) + "\n"
 
 
 def write_study_page(
@@ -35,25 +72,24 @@ def write_study_page(
     results = read_results(jobs, folder, damaged)
     if results.done == 0:
         raise UserError(f"No job of {path} is done in {folder}.", "First: polygait study run STUDY.toml")
-    sources = study_sources(results)
-    drawn = study_figures(results, sources)
-    size = write_page(target, study_page(study, results, all_tables(sources), drawn))
-    saved = save_charts(drawn, Path(figures)) if figures is not None else []
-    return Report(target, size, study_gaps(study, results, drawn), None, saved)
+    report = StudyReport.of(study, results)
+    size = write_page(target, report.page())
+    saved = save_charts(report.figures, Path(figures)) if figures is not None else []
+    return Report(target, size, study_gaps(study, results, report.figures), None, saved)
 
 
 def study_page(study: Study, results: Results, tables: Sequence[Table], figures: Mapping[str, Any]) -> str:
     """The page as text."""
     charts = Charts()
     sections = [Section("summary", "Summary", _summary(study, results, study_gaps(study, results, figures)))]
-    shown = [(one.topic, _table(one)) for one in tables]
+    shown = [(shown_table.topic, _table(shown_table)) for shown_table in tables]
     shown += [
         (figure_named(name).topic, charts.add(name, chart, caption(name, study.tasks)))
         for name, chart in figures.items()
     ]
     for title in ordered_topics(topic for topic, _ in shown):
         parts = [part for topic, part in shown if topic == title]
-        sections.append(Section(title.lower().replace(" ", "-"), title, joined(parts)))
+        sections.append(Section.titled(title, joined(parts)))
     sections.append(Section("making", "How it was made", _making(study, results)))
     told = f"{', '.join(map(method_title, study.methods))} on {', '.join(study.tasks)}"
     return page(study.name, f"Study · {told}", sections, charts)
@@ -106,8 +142,7 @@ def _table(one: Table) -> Html:
 
 
 def _cell(cell: Cell) -> str:
-    text = f"{cell.text}{'*' if cell.star else ''}"
-    return tag("b", text, class_="best") if cell.best and text else text
+    return tag("b", cell.text, class_="best") if cell.best and cell.text else cell.text
 
 
 def _making(study: Study, results: Results) -> Html:

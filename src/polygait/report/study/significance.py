@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from polygait.report.names import method_title, ordered_methods
 from polygait.report.study.sources import (
@@ -23,24 +25,58 @@ from polygait.report.study.topics import CHOOSING, DAMAGE
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.resilience import expected_best_of
 from polygait.study.statistics import (
+    FEWEST_SEEDS,
     RESAMPLES,
     Comparison,
     Estimate,
-    bootstrap,
-    bootstrap_two,
+    Strata,
+    bootstrap_relative,
     compare,
-    mean_improvement,
+    compare_paired,
+    improvement,
     mean_of_means,
     pooled_interquartile_mean,
 )
 
 _COUNTS = (1, 3, 5, 10)
-FEWEST_SEEDS = 5
-"""Of each method, for its interval to decide anything: over two seeds a 95 % bootstrap covers about half."""
-_FEW = (
-    f" Intervals over fewer than {FEWEST_SEEDS} seeds are too narrow and show only what was seen; nothing is "
-    "marked by them."
+FEW_SEEDS = f"Fewer than {FEWEST_SEEDS} seeds show what was seen and decide nothing."
+FEW_RESAMPLED = f"{FEW_SEEDS} Bootstrap intervals over them are too narrow."
+BANDS = (
+    "Bands are 95 % intervals of the mean over seeds (Student's); of fewer than "
+    f"{FEWEST_SEEDS} seeds they reach from the lowest to the highest, which decides nothing."
 )
+FIRST_POLICY = (
+    "A policy that is the first of DiR's own population is compared seed by seed: that says what the "
+    "population adds to it, not which method is better."
+)
+
+
+def comparisons(source: Source) -> dict[str, dict[Place, Comparison]]:
+    """DiR against every other method under each damage; with its own first policy seed by seed."""
+    values = best_values(source.returns, "damage")
+    found = {}
+    for other in methods_of(values):
+        paired = other in source.first_policies
+        shared = best_values(_shared_seeds(source.returns, other), "damage") if paired else values
+        test = compare_paired if paired else compare
+        found[other] = {
+            place: test(here[OURS], here[other])
+            for place, here in shared.items()
+            if other != OURS and OURS in here and other in here
+        }
+    return {other: results for other, results in found.items() if results}
+
+
+def _shared_seeds(returns: pl.DataFrame, other: str) -> pl.DataFrame:
+    """DiR and another method in all conditions and seeds that both have."""
+    ours, theirs = (returns.filter(method=method) for method in (OURS, other))
+    where = ["task", "condition", "scale", "seed"]
+    return pl.concat(
+        [
+            ours.join(theirs, on=where, how="semi", nulls_equal=True),
+            theirs.join(ours, on=where, how="semi", nulls_equal=True),
+        ]
+    )
 
 
 def comparison_table(sources: Sequence[Source]) -> Table:
@@ -48,34 +84,28 @@ def comparison_table(sources: Sequence[Source]) -> Table:
     rows, data = [], []
     for source in sources:
         values = best_values(source.returns, "damage")
-        for other in methods_of(values):
-            pairs = {
-                place: (one[OURS], one[other])
-                for place, one in values.items()
-                if other != OURS and OURS in one and other in one
-            }
-            found = {place: compare(*pair) for place, pair in pairs.items()}
-            here = [
-                _comparison_cells(place, result, min(map(len, pairs[place])))
-                for place, result in found.items()
-            ]
-            about = {"source": source.label, "against": other}
+        for other, found in comparisons(source).items():
+            paired = other in source.first_policies
+            here = [_comparison_cells(place, result) for place, result in found.items()]
+            about = {"source": source.label, "against": other, "paired": paired}
             data += [about | _comparison_data(place, result) for place, result in found.items()]
-            if len(pairs) > 1:
-                ours, theirs = zip(*pairs.values(), strict=True)
-                overall = bootstrap_two(ours, theirs, mean_improvement)
+            if len(found) > 1 and not paired:
+                ours, theirs = ([values[place][method] for place in found] for method in (OURS, other))
+                overall = improvement(ours, theirs, [place.task for place in found])
                 here.append(
                     (Cell("mean of all"), Cell("", number=True), _estimate_cell(overall, 2), Cell(""))
                 )
                 data.append(
                     about | {"task": "all", "condition": "all"} | _estimate_data("improvement", overall)
                 )
-            rows += grouped(f"{source.label}: {method_title(OURS)} − {method_title(other)}", here)
-    columns = ("methods", "condition", "difference of means", "P(improvement)", "Welch p")
+            against = f"its own first policy ({method_title(other)})" if paired else method_title(other)
+            rows += grouped(f"{source.label}: {method_title(OURS)} − {against}", here)
+    columns = ("methods", "condition", "difference of means", "P(improvement)", "p")
     note = (
-        f"Best member per seed. In brackets 95 % intervals (percentile bootstrap over seeds, {RESAMPLES:,} "
-        "resamples); a difference whose interval excludes 0 is marked. P(improvement): a seed of the first "
-        f"method beats one of the second; 0.5 is no difference.{_FEW}{_kept(sources)}"
+        "Best member per seed. P(improvement): a seed of the first method beats one of the second; 0.5 is no "
+        "difference. In brackets 95 % intervals: Welch's of the difference, Newcombe's score interval of P. "
+        f"Marked: p < 0.05 by Welch's test, {FEWEST_SEEDS} seeds or more of each; each mark is one test, so "
+        f"that of twenty equal pairs one is marked by chance. {FIRST_POLICY}{_kept(sources)}"
     )
     return Table("comparison", DAMAGE, "How sure the differences are", columns, rows, note, data)
 
@@ -84,24 +114,51 @@ def aggregate_table(sources: Sequence[Source], reference: str = "multi") -> Tabl
     """Every method over all damages at once, in units of what Multi reaches on average in each."""
     rows, data = [], []
     for source in sources:
-        values = {
-            place: one for place, one in best_values(source.returns, "damage").items() if reference in one
-        }
         here = []
-        for method in methods_of(values):
-            strata = [one[method] / one[reference].mean() for one in values.values() if method in one]
-            mean, middle = (bootstrap(strata, of) for of in (mean_of_means, pooled_interquartile_mean))
-            cells = (Cell(str(len(strata)), number=True), _estimate_cell(mean, 2), _estimate_cell(middle, 2))
+        for method, scores in relative_values(source, reference).items():
+            mean, middle = (scores.estimate(of) for of in (mean_of_means, pooled_interquartile_mean))
+            count = len(scores.strata)
+            shown = Cell("1", number=True) if method == reference else _estimate_cell(mean, 2)
+            cells = (Cell(str(count), number=True), shown, _estimate_cell(middle, 2))
             here.append((Cell(method_title(method)), *cells))
-            about = {"source": source.label, "method": method, "conditions": len(strata)}
+            about = {"source": source.label, "method": method, "conditions": count}
             data.append(about | _estimate_data("mean", mean) | _estimate_data("interquartile_mean", middle))
         rows += grouped(source.label, here)
     columns = ("source", "method", "conditions", "mean", "interquartile mean")
     note = (
         f"Best member per seed, divided by {method_title(reference)}'s mean in the same condition. In "
-        f"brackets 95 % intervals (bootstrap over seeds within each condition).{_FEW}{_kept(sources)}"
+        f"brackets 95 % intervals (bootstrap, {RESAMPLES:,} resamples of seeds, those of "
+        f"{method_title(reference)} too; a seed with all its conditions). {FEW_RESAMPLED}{_kept(sources)}"
     )
     return Table("aggregate", DAMAGE, "All damages together", columns, rows, note, data)
+
+
+class RelativeValues(NamedTuple):
+    """What a method reached in every condition, beside what a reference did."""
+
+    strata: list[np.ndarray]
+    references: list[np.ndarray]
+    groups: list[tuple[tuple[str, str], tuple[str, str]]]
+    """Whose seeds these are: task and method of both."""
+
+    def estimate(self, statistic: Callable[[Strata], Any], resamples: int = RESAMPLES) -> Estimate:
+        """Of the values in units of the reference's mean."""
+        return bootstrap_relative(*self, statistic=statistic, resamples=resamples)
+
+
+def relative_values(source: Source, reference: str = "multi") -> dict[str, RelativeValues]:
+    """Every method in the damages in which the reference was measured too."""
+    values = best_values(source.returns, "damage")
+    known = {place: here for place, here in values.items() if reference in here}
+    found = {}
+    for method in methods_of(known):
+        places = [place for place, here in known.items() if method in here]
+        found[method] = RelativeValues(
+            [known[place][method] for place in places],
+            [known[place][reference] for place in places],
+            [((place.task, method), (place.task, reference)) for place in places],
+        )
+    return found
 
 
 def best_of_table(sources: Sequence[Source]) -> Table:
@@ -141,12 +198,11 @@ def _kept(sources: Sequence[Source]) -> str:
     return f" {KEPT}" if are_compared([source.label for source in sources]) else ""
 
 
-def _comparison_cells(place: Place, result: Comparison, seeds: int) -> tuple[Cell, ...]:
-    clear = seeds >= FEWEST_SEEDS and bool(result.difference.low > 0 or result.difference.high < 0)
-    p = NOTHING if math.isnan(result.welch_p) else f"{result.welch_p:.3f}"
+def _comparison_cells(place: Place, result: Comparison) -> tuple[Cell, ...]:
+    p = NOTHING if math.isnan(result.p) else f"{result.p:.3f}"
     return (
         Cell(str(place)),
-        _estimate_cell(result.difference, 1)._replace(best=clear),
+        _estimate_cell(result.difference, 1)._replace(best=result.marked and not result.paired),
         _estimate_cell(result.improvement, 2),
         Cell(p, number=True),
     )
@@ -157,7 +213,8 @@ def _comparison_data(place: Place, result: Comparison) -> dict[str, object]:
         **place._asdict(),
         **_estimate_data("improvement", result.improvement),
         **_estimate_data("difference", result.difference),
-        "welch_p": result.welch_p,
+        "p": result.p,
+        "seeds": result.seeds,
     }
 
 

@@ -101,6 +101,14 @@ class Source(NamedTuple):
     """Whether there is only the member that was chosen in each condition."""
     mesh: pl.DataFrame = NO_MESH
     """Every member in every condition of the mesh, with its episodes."""
+    first_policies: tuple[str, ...] = ()
+    """Methods whose only policy is the first member of DiR's population of the same seed."""
+
+    @property
+    def seeds(self) -> int:
+        """The fewest that any method has on a robot."""
+        counts = self.returns.group_by("task", "method").agg(pl.col("seed").n_unique())["seed"]
+        return min(counts, default=0)
 
 
 class Place(NamedTuple):
@@ -129,7 +137,22 @@ def published() -> Source:
     )
     with (_PUBLISHED / "diversity.csv").open("rb") as file:
         diversity = pl.read_csv(file.read())
-    return Source(PUBLISHED, returns.with_columns(member=pl.col("member") - 1), diversity)
+    counted = returns.with_columns(member=pl.col("member") - 1)
+    return Source(PUBLISHED, counted, diversity, first_policies=("pg",))
+
+
+def first_policies(returns: pl.DataFrame) -> tuple[str, ...]:
+    """Methods whose returns are, wherever both were measured, those of DiR's first member."""
+    where = ["task", "condition", "scale", "seed"]
+    first = returns.filter(pl.col("method") == OURS, pl.col("member") == 0).select(
+        *where, first=pl.col("mean_return")
+    )
+    found = []
+    for (method,), cells in by(returns.filter(pl.col("method") != OURS), "method"):
+        beside = cells.join(first, on=where, nulls_equal=True)
+        if cells["member"].max() == 0 and len(beside) and (beside["mean_return"] == beside["first"]).all():
+            found.append(method)
+    return tuple(found)
 
 
 def differences(place: Place) -> list[Difference]:

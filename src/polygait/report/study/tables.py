@@ -30,10 +30,14 @@ from polygait.report.study.sources import (
 )
 from polygait.report.study.topics import DAMAGE, DIFFERENCE, SENSORS, UNCHANGED
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
-from polygait.study.statistics import Spread, differs_from_all
+from polygait.study.statistics import FEWEST_SEEDS, Spread, stands_out
 
 SELECTED_SEEDS = {"walker": 30, "hopper": 30, "ant": 10}
 """Whose members the paper's tables of selected policies show."""
+STANDS_OUT = (
+    "Marked: the largest mean, if it differs from that of every other method (Welch's test, p < 0.05, "
+    f"{FEWEST_SEEDS} seeds or more of each)."
+)
 
 
 def all_tables(sources: Sequence[Source]) -> list[Table]:
@@ -108,30 +112,26 @@ def _spread_table(
         labels = [source for source, found in values.items() if place in found]
         for source, found in values.items():
             if place in found:
-                spreads = {method: Spread.of(one) for method, one in found[place].items()}
-                cells = _spread_cells(spreads, methods, text)
+                spreads = {method: Spread.of(reached) for method, reached in found[place].items()}
+                cells = _spread_cells(found[place], methods, text)
                 here.append((footnotes.source(source, place, labels), *cells))
                 data += [_spread_row(place, source, method, spread) for method, spread in spreads.items()]
         rows += grouped(str(place), here)
     note = (
-        "Best member per seed, then mean ± population standard deviation over seeds; the largest mean of a "
-        "row is marked. Fresh episodes are ones that did not choose the member."
+        f"Best member per seed, then mean ± population standard deviation over seeds. {STANDS_OUT} Fresh "
+        "episodes are ones that did not choose the member."
     )
     columns = ("condition", "source", *map(method_title, methods))
     return Table(*kind, title, columns, rows, footnotes.below(note, values), data)
 
 
-def _spread_cells(
-    spreads: Mapping[str, Spread], methods: Sequence[str], text: Callable[[Spread], str]
-) -> Iterable[Cell]:
-    """One per method, the largest mean marked where there is a choice."""
-    top = max(one.mean for one in spreads.values())
+def _spread_cells(values: Values, methods: Sequence[str], text: Callable[[Spread], str]) -> Iterable[Cell]:
+    """One per method, marked if it stands out."""
     for method in methods:
-        spread = spreads.get(method)
-        if spread is None:
-            yield Cell(NOTHING, number=True)
+        if method in values:
+            yield Cell(text(Spread.of(values[method])), stands_out(values, method), number=True)
         else:
-            yield Cell(text(spread), len(spreads) > 1 and spread.mean == top, number=True)
+            yield Cell(NOTHING, number=True)
 
 
 def _spread_row(place: Place, source: str, method: str, spread: Spread) -> dict[str, object]:
@@ -139,7 +139,7 @@ def _spread_row(place: Place, source: str, method: str, spread: Spread) -> dict[
 
 
 def diversity_table(sources: Sequence[Source]) -> Table:
-    """Diversity scores, with the asterisks of Welch's test."""
+    """Diversity scores."""
     scores = {source.label: score_values(source.diversity) for source in sources}
     tasks = ordered((task for one in scores.values() for task in one), TASKS)
     rows, data = [], []
@@ -155,8 +155,7 @@ def diversity_table(sources: Sequence[Source]) -> Table:
             data += [_spread_row(place, source, method, Spread.of(one)) for method, one in values.items()]
     note = (
         "Log-determinant of the members' action kernel on 2000 states of random actions: mean (sd) over "
-        "seeds, a task's largest marked; it grows with the number of members. Asterisk: differs from every "
-        "other method, Welch's test, p < 0.05."
+        f"seeds; it grows with the number of members. {STANDS_OUT}"
     )
     if are_compared(scores):
         told = [str(one) for task in tasks for one in differences(Place(task, "diversity"))]
@@ -169,10 +168,7 @@ def _score_cell(values: Values, method: str) -> Cell:
     if method not in values:
         return Cell(NOTHING, number=True)
     spread = Spread.of(values[method])
-    others = [one for other, one in values.items() if other != method]
-    best = bool(others) and all(spread.mean > one.mean() for one in others)
-    star = best and differs_from_all(values[method], others)
-    return Cell(f"{spread.mean:.1f} ({spread.sd:.1f})", best, star, number=True)
+    return Cell(f"{spread.mean:.1f} ({spread.sd:.1f})", stands_out(values, method), number=True)
 
 
 def nominal_table(sources: Sequence[Source]) -> Table:

@@ -18,11 +18,10 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "&%$#_{}"
 
 
 class Cell(NamedTuple):
-    """One entry: what it says, whether it is its row's best, whether an asterisk belongs to it."""
+    """One entry: what it says, whether it is marked."""
 
     text: str
     best: bool = False
-    star: bool = False
     number: bool = False
     """Numbers stand to the right, and in LaTeX's mathematics."""
 
@@ -95,7 +94,7 @@ class Table:
     def _aligned(self, words: Sequence[str], widths: list[int], right: list[bool]) -> str:
         columns = zip(words, widths, right, strict=True)
         return "  ".join(
-            word.rjust(width) if one else word.ljust(width) for word, width, one in columns
+            word.rjust(width) if numeric else word.ljust(width) for word, width, numeric in columns
         ).rstrip()
 
     def _ruled(self, lines: list[str], rule: str) -> list[str]:
@@ -114,13 +113,12 @@ def grouped(label: str, rows: Iterable[tuple[Cell, ...]]) -> list[tuple[Cell, ..
 
 
 def _plain(cell: Cell) -> str:
-    return f"{'▸ ' if cell.best else ''}{cell.text}{'*' if cell.star else ''}"
+    return f"{'▸ ' if cell.best else ''}{cell.text}"
 
 
 def _markdown(cell: Cell) -> str:
     text = cell.text.replace("|", "\\|")
-    text = f"**{text}**" if cell.best and text else text
-    return f"{text} \\*" if cell.star else text
+    return f"**{text}**" if cell.best and text else text
 
 
 def _latex(cell: Cell) -> str:
@@ -128,8 +126,7 @@ def _latex(cell: Cell) -> str:
         text = _latex_text(cell.text)
         return rf"\textbf{{{text}}}" if cell.best else text
     text = _with_latex_signs(cell.text.translate(_SPECIAL))
-    text = rf"\mathbf{{{text}}}" if cell.best else text
-    return f"${text}^{{*}}$" if cell.star else f"${text}$"
+    return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
 
 
 def _latex_text(text: str) -> str:

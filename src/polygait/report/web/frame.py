@@ -32,6 +32,11 @@ class Section(NamedTuple):
     title: str
     body: Html
 
+    @classmethod
+    def titled(cls, title: str, body: Html) -> Section:
+        """With an anchor made of its title."""
+        return cls(title.lower().replace(" ", "-"), title, body)
+
 
 class Charts:
     """The charts of a page, drawn by the browser; one of a single panel is as wide as there is room."""
@@ -68,10 +73,10 @@ def page(title: str, subtitle: str, sections: Sequence[Section], charts: Charts,
     )
     links = tag(
         "nav",
-        *(tag("a", one.title, href=f"#{one.anchor}") for one in sections),
+        *(tag("a", section.title, href=f"#{section.anchor}") for section in sections),
         aria_label="sections of this page",
     )
-    body = [tag("section", tag("h2", one.title), one.body, id=one.anchor) for one in sections]
+    body = [tag("section", tag("h2", section.title), section.body, id=section.anchor) for section in sections]
     noscript = tag(
         "noscript",
         tag("p", "Charts need JavaScript, which is switched off; pictures and tables do not.", class_="note"),
@@ -95,7 +100,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section], charts: Charts,
             script_data("charts", charts.specs),
             script_data("config", CONFIG),
             script_data("data", data),
-            joined(tag("script", Html(one)) for one in programs),
+            joined(tag("script", Html(program)) for program in programs),
             "</body></html>",
         ]
     )
@@ -104,9 +109,9 @@ def page(title: str, subtitle: str, sections: Sequence[Section], charts: Charts,
 def _without_nan(value: Any) -> Any:
     """A chart may lack numbers, such as the interval of a single seed; JSON has null for them."""
     if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: _without_nan(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_nan(one) for one in value]
+        return [_without_nan(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -30,7 +30,9 @@ def tag(name: str, *children: str | None, **attributes: str | int | bool | None)
 
 def joined(children: Iterable[str | None]) -> Html:
     """Several pieces one after another."""
-    return Html("".join(one if isinstance(one, Html) else html.escape(one) for one in children if one))
+    return Html(
+        "".join(child if isinstance(child, Html) else html.escape(child) for child in children if child)
+    )
 
 
 def table(
@@ -43,9 +45,10 @@ def table(
 
     Where the first cells of some rows are empty, those belong to the row above.
     """
-    classes = ["number" if one else None for one in numeric] or [None] * len(columns)
+    classes = ["number" if is_number else None for is_number in numeric] or [None] * len(columns)
     head = tag(
-        "tr", *(tag("th", one, scope="col", class_=kind) for one, kind in zip(columns, classes, strict=True))
+        "tr",
+        *(tag("th", column, scope="col", class_=kind) for column, kind in zip(columns, classes, strict=True)),
     )
     body = [
         tag(

@@ -96,7 +96,7 @@
       const axes = [...document.querySelectorAll("select[data-axis]")];
       const wanted = Object.fromEntries(axes.map((one) => [one.dataset.axis, one.selectedOptions[0]]));
       specs.map = withAxes(specs.map, wanted);
-      draw(document.getElementById("plot-map"));
+      draw(document.getElementById("plot-population-map"));
     });
   }
   function withAxes(spec, wanted) {
