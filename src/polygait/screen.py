@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,15 +75,16 @@ def _width(text: str | Text) -> int:
     return max(map(cell_len, str(text).split("\n")))
 
 
-def console() -> Console:
-    """Where results go; a text is shown as it is, whatever brackets, colons or numbers are in it.
+def console(stream: TextIO | None = None) -> Console:
+    """Where results go, usually stdout; a text is shown as it is, whatever brackets or colons are in it.
 
     A terminal breaks lines where it ends, a file nowhere.
     """
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _ENDLESS
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    stream = stream or sys.stdout
+    width = None if stream.isatty() else _ENDLESS
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def styled(text: str, style: str = "") -> Text:

@@ -17,7 +17,7 @@ from polygait.adaptation.selector import SELECTORS, Selector
 from polygait.adaptation.simulator import Simulator
 from polygait.config import AdaptConfig, from_options
 from polygait.config.settings import with_setting
-from polygait.episodes import counting, task_factory
+from polygait.episodes import Job, counting, episode_seeds, run_members, task_factory
 from polygait.errors import UserError, did_you_mean
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
@@ -26,6 +26,8 @@ from polygait.variations import Edit, Variation, parse_variation, variation_text
 
 _SHARED = ("selector", "settings", "held_out", "seed", "on", "threads")
 """Options of every adaptation; the others are a selector's own."""
+_NOMINAL = 4  # what episode seeds are for
+_NOMINAL_EPISODES = 5
 
 
 def adapt(
@@ -100,10 +102,20 @@ def make_selector(config: AdaptConfig, population: Population, budget: int | Non
     problems += kind.problems(options, len(population))
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
-    nominal = np.array([member.summary["nominal_return"] for member in population.members])
-    selector = kind(kind.complete(options, len(population)), nominal)
+    selector = kind(kind.complete(options, len(population)), _nominal_returns(population))
     selector.prepare(population)
     return selector
+
+
+def _nominal_returns(population: Population) -> np.ndarray:
+    """What members earn in the unchanged world; those that were trained elsewhere are asked first."""
+    unknown = [one for one in population.members if "nominal_return" not in one.summary]
+    seeds = episode_seeds(0, _NOMINAL, _NOMINAL_EPISODES)
+    outcome = run_members(population, [Job(one.index, None, seed) for one in unknown for seed in seeds])
+    for place, member in enumerate(unknown):
+        episodes = outcome.total_reward[place * len(seeds) : (place + 1) * len(seeds)]
+        member.summary["nominal_return"] = float(episodes.mean())
+    return np.array([member.summary["nominal_return"] for member in population.members])
 
 
 def _misplaced(name: str, kind: type[Selector]) -> str:

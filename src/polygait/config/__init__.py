@@ -7,7 +7,6 @@ from polygait.config.options import (
     EvaluateConfig,
     FiltersConfig,
     TrainConfig,
-    TrialsConfig,
     check_seed,
     count_problems,
     from_options,
@@ -15,6 +14,7 @@ from polygait.config.options import (
     seed_problems,
     with_whole_numbers,
 )
+from polygait.config.trials import TrialsConfig
 
 __all__ = [
     "AdaptConfig",

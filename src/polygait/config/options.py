@@ -110,24 +110,6 @@ class AdaptConfig:
 
 
 @dataclass(frozen=True)
-class TrialsConfig:
-    """How to spend trials that somebody else makes, on a robot or elsewhere."""
-
-    selector: str | None = None
-    """Who says what to try next; informed when left out."""
-    budget: int | None = None
-    """The most trials of all members together; 10 when left out."""
-    settings: tuple[str, ...] = ()
-    """Options of the selector, such as max_falls=2."""
-    name: str | None = None
-    """What the trials are kept under. Trials of that name go on; without one, new trials begin."""
-
-    def problems(self) -> list[str]:
-        """Every rule these values break, in words; empty when there is none."""
-        return count_problems(self, {"budget": 1})
-
-
-@dataclass(frozen=True)
 class EvaluateConfig:
     """What to measure of a population."""
 
