@@ -1,7 +1,7 @@
-"""An afternoon at the robot: a population trained in MuJoCo finds its gait in PyBullet, with a leg that is dead.
+"""An afternoon at the robot: members trained in MuJoCo, chosen in PyBullet, on a robot with a dead leg.
 
-PyBullet plays the robot: another simulator, with a damage that the population has never seen. Only what can be
-read at a robot is used: whom to load, how it went, whether it fell (docs/on-the-robot.md).
+PyBullet plays the robot: another simulator, with a damage that the population has never seen. Only what can
+be read at a robot is used: whom to load, how it went, whether it fell (docs/on-the-robot.md).
 
 Run: .venv/bin/python examples/on_the_robot.py runs/minitaur [--train STEPS] [--trials 5] [--seconds 10]
 """
@@ -27,6 +27,7 @@ REALITY = "motor(front_left.*)"
 
 
 def main() -> None:
+    """Prepare in simulation, then make trials on the robot."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("run", help="a run folder of minitaur")
     parser.add_argument("--train", type=int, metavar="STEPS", help="train ten members first, so long each")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,14 +75,14 @@ def _width(text: str | Text) -> int:
     return max(map(cell_len, str(text).split("\n")))
 
 
-def console(stream: TextIO | None = None) -> Console:
-    """Where results go, usually stdout; a text is shown as it is, whatever brackets or colons are in it.
+def console(aside: bool = False) -> Console:
+    """Where results go, or what is said aside; a text is shown as it is, whatever is in it.
 
     A terminal breaks lines where it ends, a file nowhere.
     """
     from rich.console import Console
 
-    stream = stream or sys.stdout
+    stream = sys.stderr if aside else sys.stdout
     width = None if stream.isatty() else _ENDLESS
     return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 

@@ -12,10 +12,10 @@ def single(mean: list[float], covariance: list[list[float]], noise: float) -> Mi
     """One hypothesis: an ordinary Gaussian."""
     return Mixture(
         np.zeros(1),
-        np.array([mean]),
+        np.array([mean], np.float64),
         np.zeros(1, np.int64),
-        np.array([covariance]),
-        np.full(len(mean), noise),
+        np.array([covariance], np.float64),
+        np.full(len(mean), float(noise)),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 import polygait as pg
 from polygait.errors import UserError
 from polygait.population.policies import as_function
+from polygait.report.run.page import ReportConfig, write_report
 
 TRAINED = Path(__file__).parent.parent / "data" / "hopper-dir"
 STEPS = 30
@@ -139,3 +140,11 @@ def test_an_onnx_file_acts(tmp_path, rows):
     population = pg.Population.from_policies({"file": tmp_path / "policy.onnx"}, "hopper")
     states = np.random.default_rng(3).normal(size=(5, 11)).astype(np.float32)
     np.testing.assert_allclose(population.act(states, 0), np.tanh(states @ weights), atol=1e-6)
+
+
+def test_they_get_a_report(population):
+    pg.evaluate(population, suite=["nominal", "broken-foot"], episodes=1)
+    found = write_report(population, config=ReportConfig(pictures=False))
+    page = found.path.read_text()
+    assert found.path == population.path / "report.html" and "Member 1: sb3-ppo" in page
+    assert "trained elsewhere" in page and "polygait train" not in page and "polygait resume" not in page

@@ -42,7 +42,7 @@ def trial(
     from polygait.adaptation import Trials
 
     trials = Trials(run, **vars(options))
-    screen = console(sys.stderr if json else sys.stdout)
+    screen = console(aside=json)
     again = f"polygait trial {shlex.quote(run)}" + _named(options.name)
     try:
         _lead(trials, screen)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,16 @@ import numpy as np
 from polygait.config.settings import NoSettings
 from polygait.errors import UserError
 from polygait.learning.rollout import Actor
+from polygait.population.manifest import MemberEntry
 from polygait.population.population import Member, Population
+from polygait.population.store import RunFolder
 from polygait.run_config import RunConfig
 from polygait.storage.files import refuse_links
 from polygait.tasks.registry import make_task
+from polygait.versions import versions
 
+GIVEN = "given"
+"""Stands for the method by which such members were made."""
 Act = Callable[[np.ndarray], np.ndarray]
 """From observations (n, state) to actions (n, action)."""
 _PROBES = 64
@@ -45,8 +52,10 @@ class GivenPopulation(Population):
         self.config = _config(task, options, len(policies))
         self.layout, self.filter = robot.layout, robot.default_filter
         self.action_size = robot.action_size
-        self._functions = [self._checked_policy(name, one) for name, one in policies.items()]
-        self.members = [Member(index, 0, {}, None, name) for index, name in enumerate(map(str, policies))]
+        self.members = [
+            Member(index, 0, {}, self._checked_policy(name, policy), str(name))
+            for index, (name, policy) in enumerate(policies.items())
+        ]
         self._actors = {}
         if out is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="polygait-", ignore_cleanup_errors=True)
@@ -63,13 +72,32 @@ class GivenPopulation(Population):
     def actor(self, members: Sequence[int], num_envs: int) -> Actor:
         """Some members, ready to act; each is asked about all of its rows at once."""
         del num_envs
-        return _GivenActor([self._functions[member] for member in members], self.action_size)
+        return _GivenActor([self.members[member].policy for member in members])
 
     def member_arrays(self, index: int) -> list[np.ndarray]:
         """A policy from elsewhere is known by what it does."""
         chance = np.random.default_rng(0)
         states = chance.standard_normal((_PROBES, self.layout.size)).astype(np.float32)
         return [states, np.round(self.act(states, index), _DECIMALS) + 0.0]
+
+    def run_folder(self) -> RunFolder:
+        """What a run's folder would say of these members, for a report; nothing of it is on disk."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        members = [
+            asdict(MemberEntry(one.index, "", "", 0, 0, {**one.summary, "name": one.name}))
+            for one in self.members
+        ]
+        manifest = {
+            "config": {"task": self.config.task, "method": GIVEN},
+            "layout": self.layout.to_json(),
+            "filter": self.filter.to_json(),
+            "versions": versions(),
+            "created": now,
+            "updated": now,
+            "complete": True,
+            "members": members,
+        }
+        return RunFolder(self.path, manifest)
 
     def _checked_policy(self, name: str, policy: Any) -> Act:
         """A policy as a function that gives fitting actions, the same for the same observations."""
@@ -93,9 +121,8 @@ class GivenPopulation(Population):
 class _GivenActor:
     """Every member asked about its own rows."""
 
-    def __init__(self, functions: Sequence[Act], action_size: int) -> None:
+    def __init__(self, functions: Sequence[Act]) -> None:
         self._functions = functions
-        self._action_size = action_size
 
     def act(self, observation: np.ndarray, noise: np.ndarray, out: np.ndarray) -> None:
         """Write the mean actions: what noise a policy was trained with is not known."""
@@ -162,7 +189,7 @@ def _config(task: str, task_options: dict[str, Any], members: int) -> RunConfig:
     """A configuration in which nothing was trained."""
     return RunConfig(
         task=task,
-        method="given",
+        method=GIVEN,
         members=members,
         steps=0,
         seed=0,

@@ -35,7 +35,8 @@ class Member:
     index: int
     steps: int
     summary: dict[str, Any]
-    policy: PolicyState
+    policy: Any
+    """What acts: a PolicyState of ours, or the function of a policy from elsewhere."""
     name: str = ""
     """What it is called; a member of a run has a number only."""
 

@@ -120,7 +120,7 @@ def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Cha
     recordings = gallery.episodes.get(entry.index, [])
     return tag(
         "div",
-        tag("h3", f"Member {entry.index}"),
+        tag("h3", f"Member {entry.index}{': ' if (name := entry.summary.get('name')) else ''}{name or ''}"),
         _moving_picture(entry.index, findings, gallery, recordings),
         _contacts(entry.index, recordings, charts),
         _facts(entry, findings, recordings),
