@@ -3,20 +3,21 @@
 import math
 
 import numpy as np
-import pytest
 
-from polygait.adaptation.mixture import Mixture, after_trial, expected, trial_worth, uncertainty
+from polygait.adaptation.mixture import Mixture, after_trial, expected, expected_improvement, uncertainty
+
+
+def mixture_of(
+    weights: list[float], means: list[list[float]], covariance: np.ndarray, noise: float
+) -> Mixture:
+    mean = np.array(means, np.float64)
+    wide = np.broadcast_to(np.asarray(covariance, np.float64), (*mean.shape, mean.shape[1]))
+    return Mixture(np.log(weights), mean, wide, np.full(mean.shape, float(noise)))
 
 
 def single(mean: list[float], covariance: list[list[float]], noise: float) -> Mixture:
     """One hypothesis: an ordinary Gaussian."""
-    return Mixture(
-        np.zeros(1),
-        np.array([mean], np.float64),
-        np.zeros(1, np.int64),
-        np.array([covariance], np.float64),
-        np.full(len(mean), float(noise)),
-    )
+    return mixture_of([1.0], [mean], np.array(covariance), noise)
 
 
 def test_a_trial_says_something_of_members_that_go_along():
@@ -29,13 +30,7 @@ def test_a_trial_says_something_of_members_that_go_along():
 
 def test_the_hypothesis_that_foretold_a_trial_gains():
     """Worlds in which the first member is worth 0 or 4, sure to σ² = 1 with noise: at 4, e⁸ to 1."""
-    both = Mixture(
-        np.log([0.5, 0.5]),
-        np.array([[0.0, 7.0], [4.0, 1.0]]),
-        np.zeros(2, np.int64),
-        np.full((1, 2, 2), 0.0),
-        np.ones(2),
-    )
+    both = mixture_of([0.5, 0.5], [[0, 7], [4, 1]], np.zeros((2, 2)), 1)
     after = after_trial(both, 0, 4.0)
     share = 1 / (1 + math.exp(-8))
     np.testing.assert_allclose(after.weight, [1 - share, share])
@@ -44,13 +39,7 @@ def test_the_hypothesis_that_foretold_a_trial_gains():
 
 
 def test_the_order_of_trials_does_not_matter():
-    start = Mixture(
-        np.log([0.3, 0.7]),
-        np.array([[0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]),
-        np.array([0, 1]),
-        np.stack([np.eye(3), np.eye(3) + 0.5]),
-        np.full(3, 0.2),
-    )
+    start = mixture_of([0.3, 0.7], [[0, 1, 2], [2, 0, 1]], np.stack([np.eye(3), np.eye(3) + 0.5]), 0.2)
     told = [(0, 1.0), (2, -1.0), (0, 0.5)]
     ways = []
     for order in (told, told[::-1]):
@@ -62,23 +51,27 @@ def test_the_order_of_trials_does_not_matter():
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
-def test_a_trial_is_worth_what_the_choice_gains():
-    """Two independent members, both worth 0 with σ = 1, no noise: E max(Z, 0) = 1/√(2π)."""
-    mixture = single([0, 0], [[1, 0], [0, 1]], 1e-12)
-    assert trial_worth(mixture, 0) == pytest.approx(1 / math.sqrt(2 * math.pi), abs=0.05)
-    sure = single([0, 9], [[1, 0], [0, 1]], 1e-12)
-    assert trial_worth(sure, 0) == pytest.approx(0, abs=1e-9)  # nothing it can show changes the choice
-    noisy = single([0, 0], [[1, 0], [0, 1]], 100.0)
-    assert 0 < trial_worth(noisy, 0) < 0.1
+def test_the_expected_improvement_of_a_gaussian():
+    """σ = 2, no noise, nothing ahead: 2/√(2π). One σ behind: 2·(φ(1) − Φ(−1)) = 2 · 0.08332."""
+    found = expected_improvement(single([1, -1], [[4, 0], [0, 4]], 1e-9), 1.0)
+    np.testing.assert_allclose(found, [2 / math.sqrt(2 * math.pi), 2 * 0.0833154706], rtol=1e-6)
 
 
-def test_a_trial_of_a_hopeless_member_is_worth_something_if_it_tells_worlds_apart():
-    """The first member is never best, but its value says which of the others is."""
-    mixture = Mixture(
-        np.log([0.5, 0.5]),
-        np.array([[-5.0, 1.0, 0.0], [-9.0, 0.0, 1.0]]),
-        np.zeros(2, np.int64),
-        np.full((1, 3, 3), 0.0),
-        np.full(3, 0.01),
-    )
-    assert trial_worth(mixture, 0) == pytest.approx(0.5, abs=1e-3)
+def test_noise_makes_a_trial_worth_less():
+    """Variance 4 and noise 12: a trial moves the mean by √(16/16) = 1."""
+    found = expected_improvement(single([0, 0], [[4, 0], [0, 4]], 12), 0.0)
+    np.testing.assert_allclose(found, [1 / math.sqrt(2 * math.pi)] * 2)
+
+
+def test_a_member_of_which_all_is_known_is_not_tried_again():
+    known = single([5, 4], [[4, 0], [0, 4]], 0.01)
+    for _ in range(3):
+        known = after_trial(known, 0, 5.0)
+    again, other = expected_improvement(known, float(expected(known)[0]))
+    assert again < 0.05 < other
+
+
+def test_hypotheses_improve_by_their_weight():
+    """A member that is worth 0 or, with a chance of a quarter, 8 for sure, improves on 4 by 1."""
+    found = expected_improvement(mixture_of([0.75, 0.25], [[0], [8]], np.zeros((1, 1)), 1), 4.0)
+    np.testing.assert_allclose(found, [1.0], atol=1e-5)

@@ -10,27 +10,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
+from scipy.special import ndtr
 
-_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
-_NEGLIGIBLE = 1e-6
+_TINY = 1e-12
 
 
 class Mixture(NamedTuple):
-    """Weighted Gaussians over the members' values; hypotheses of one kind share their covariance."""
+    """Weighted Gaussians over the members' values."""
 
     log_weight: Float[np.ndarray, " hypothesis"]
     mean: Float[np.ndarray, "hypothesis member"]
-    kind: Int[np.ndarray, " hypothesis"]
-    covariance: Float[np.ndarray, "kind member member"]
-    noise: Float[np.ndarray, " member"]
+    covariance: Float[np.ndarray, "hypothesis member member"]
+    noise: Float[np.ndarray, "hypothesis member"]
     """Variance of a single trial about a member's value."""
 
     @property
     def weight(self) -> Float[np.ndarray, " hypothesis"]:
         """How probable each hypothesis is."""
         return np.exp(self.log_weight)
+
+    @property
+    def variance(self) -> Float[np.ndarray, "hypothesis member"]:
+        """How unsure each hypothesis is of every member."""
+        return np.diagonal(self.covariance, axis1=1, axis2=2)
 
 
 def expected(mixture: Mixture) -> Float[np.ndarray, " member"]:
@@ -40,48 +43,30 @@ def expected(mixture: Mixture) -> Float[np.ndarray, " member"]:
 
 def uncertainty(mixture: Mixture) -> Float[np.ndarray, " member"]:
     """The standard deviation of what every member is worth: inside hypotheses and between them."""
-    inside = np.diagonal(mixture.covariance, axis1=1, axis2=2)[mixture.kind]
     between = np.square(mixture.mean - expected(mixture))
-    return np.sqrt(mixture.weight @ (inside + between))
+    return np.sqrt(mixture.weight @ (mixture.variance + between))
 
 
 def after_trial(mixture: Mixture, member: int, value: float) -> Mixture:
     """Bayes' rule for one trial of one member."""
-    spread, gain = _prediction(mixture, member)
+    spread = mixture.covariance[:, member, member] + mixture.noise[:, member]
     surprise = value - mixture.mean[:, member]
+    along = mixture.covariance[:, member]
     log_weight = mixture.log_weight - 0.5 * (np.square(surprise) / spread + np.log(spread))
-    column = mixture.covariance[:, :, member]
-    total = mixture.covariance[:, member, member] + mixture.noise[member]
     return mixture._replace(
         log_weight=log_weight - np.logaddexp.reduce(log_weight),
-        mean=mixture.mean + surprise[:, None] * gain,
-        covariance=mixture.covariance - column[:, :, None] * column[:, None, :] / total[:, None, None],
+        mean=mixture.mean + (surprise / spread)[:, None] * along,
+        covariance=mixture.covariance - along[:, :, None] * along[:, None, :] / spread[:, None, None],
     )
 
 
-def trial_worth(mixture: Mixture, member: int) -> float:
-    """How much better the choice is expected to be after one more trial of a member (knowledge gradient).
+def expected_improvement(mixture: Mixture, best: float) -> Float[np.ndarray, " member"]:
+    """By how much one more trial of each member is expected to raise what is known to be reached.
 
-    Every outcome that some hypothesis foretells is thought through: the choice after it, and what that is
-    then worth.
+    Inside a hypothesis a trial moves a member's mean by a Gaussian with variance v²/(v + noise), where v is
+    the member's own: much for one that was never tried, little for one of which all is known.
     """
-    spread, gain = _prediction(mixture, member)
-    chance = (mixture.weight[:, None] * _NODE_WEIGHTS).ravel()
-    values = (mixture.mean[:, member, None] + np.sqrt(spread)[:, None] * _NODES).ravel()
-    likely = chance > _NEGLIGIBLE
-    chance, values = chance[likely] / chance[likely].sum(), values[likely]
-    surprise = values[:, None] - mixture.mean[:, member]
-    log_weight = mixture.log_weight - 0.5 * (np.square(surprise) / spread + np.log(spread))
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
-    then = weight @ mixture.mean + (weight * surprise) @ gain
-    return float(chance @ then.max(axis=1) - expected(mixture).max())
-
-
-def _prediction(
-    mixture: Mixture, member: int
-) -> tuple[Float[np.ndarray, " hypothesis"], Float[np.ndarray, "hypothesis member"]]:
-    """The variance of a trial's value under every hypothesis, and what a surprise says about all members."""
-    total = mixture.covariance[:, member, member] + mixture.noise[member]
-    gain = mixture.covariance[:, member] / total[:, None]
-    return total[mixture.kind], gain[mixture.kind]
+    move = np.sqrt(np.maximum(np.square(mixture.variance) / (mixture.variance + mixture.noise), _TINY))
+    ahead = mixture.mean - best
+    density = np.exp(-0.5 * np.square(ahead / move)) / np.sqrt(2 * np.pi)
+    return mixture.weight @ (ahead * ndtr(ahead / move) + move * density)

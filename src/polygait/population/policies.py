@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -57,11 +59,11 @@ class GivenPopulation(Population):
             for index, (name, policy) in enumerate(policies.items())
         ]
         self._actors = {}
-        if out is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="polygait-", ignore_cleanup_errors=True)
         self.lasting = out is not None
-        """Whether results outlive the population."""
-        self.path = Path(self._temporary.name if out is None else out)
+        if out is None:
+            out = tempfile.mkdtemp(prefix="polygait-")
+            weakref.finalize(self, shutil.rmtree, out, ignore_errors=True)
+        self.path = Path(out)
         if (self.path / "manifest.json").exists():
             raise UserError(
                 f"{self.path} holds a run of its own.",

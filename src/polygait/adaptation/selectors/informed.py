@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from polygait.adaptation.knowledge import Matrix, read_matrix
-from polygait.adaptation.mixture import Mixture, after_trial, expected, trial_worth, uncertainty
+from polygait.adaptation.mixture import Mixture, after_trial, expected, expected_improvement, uncertainty
 from polygait.adaptation.record import TrialRecord
 from polygait.adaptation.selector import Belief, Choice, Request, Selector
 from polygait.population.population import Population
@@ -21,8 +21,10 @@ LIKENESS = 0.6
 """How far a world may lie from the known one that it is like, in standard deviations of all of them."""
 SHRINKAGE = 0.4
 """Of the correlations between members: few worlds tell them only roughly."""
-LEAST_NOISE = 0.05
+LEAST_NOISE = 0.1
 """Of a single trial, in standard deviations of all values: reality has more chance than simulation."""
+CAUTION = 0.6
+"""Standard deviations by which a choice must be sure to be better: the best of many guesses is flattered."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class InformedConfig:
 
 
 class Informed(Selector):
-    """The next trial is the one after which the choice is expected to be best (knowledge gradient)."""
+    """The next trial is the one that is expected to improve most on the best member tried so far."""
 
     name = "informed"
     Config = InformedConfig
@@ -73,12 +75,14 @@ class Informed(Selector):
             if not open_to:
                 return
             now = self._posterior(trials)
-            worth = {member: trial_worth(now, member) for member in open_to}
-            yield Request((max(open_to, key=lambda member: worth[member]),))
+            tried = [member for member in open_to if trials.counts[member]]
+            gain = expected_improvement(now, float(expected(now)[tried or open_to].max()))
+            yield Request((max(open_to, key=lambda member: gain[member]),))
 
     def choose(self, trials: TrialRecord) -> Choice:
         stopped = self._stopped(trials)
-        value = expected(self._posterior(trials))
+        now = self._posterior(trials)
+        value = expected(now) - CAUTION * uncertainty(now)
         upright = [member for member in range(trials.num_members) if member not in stopped]
         return Choice(max(upright or range(len(value)), key=lambda member: value[member]), stopped)
 
@@ -107,11 +111,12 @@ def damage_prior(values: np.ndarray, variance: np.ndarray) -> Mixture:
     sample = (values - center).T @ (values - center) / (worlds - 1)
     alone = np.diag(0.5 * np.diag(sample) + 0.5 * np.diag(sample).mean())
     covariance = (1 - SHRINKAGE) * sample + SHRINKAGE * alone + 1e-6 * np.eye(members)
-    noise = float(np.nanmean(variance)) if np.isfinite(variance).any() else 0.0
+    usual = float(np.nanmedian(variance)) if np.isfinite(variance).any() else 0.0
+    own = np.where(np.isfinite(variance), variance, usual)
+    noise = np.vstack([0.5 * (own + usual), np.full(members, usual)])  # few episodes tell it only roughly
     return Mixture(
         log_weight=np.log(np.append(np.full(worlds, (1 - UNKNOWN) / worlds), UNKNOWN)),
         mean=np.vstack([values, center]),
-        kind=np.append(np.zeros(worlds, np.int64), 1),
-        covariance=np.stack([LIKENESS**2 * covariance, covariance]),
-        noise=np.full(members, noise + LEAST_NOISE**2),
+        covariance=np.concatenate([np.tile(LIKENESS**2 * covariance, (worlds, 1, 1)), covariance[None]]),
+        noise=noise + LEAST_NOISE**2,
     )
