@@ -36,11 +36,12 @@ def adapt(
     Args:
         run: The run folder.
         variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
-        selector: exhaustive tries every member as often (the paper's way); racing spends a budget of trials.
+        selector: exhaustive tries every member as often (the paper's way), racing spends a budget of trials,
+            informed also knows what members did in simulated damages (evaluate --suite mesh).
         episodes: Episodes per member, for exhaustive; 20 if left out.
-        trials: Episodes of all members together, for racing; four per member if left out.
-        max_falls: A member that has fallen so often is tried no more, for racing.
-        set: Options of a selector from another package, such as prior=0.5.
+        trials: Episodes of all members together; if left out, racing has four per member, informed 10.
+        max_falls: A member that has fallen so often is tried no more, for racing and informed.
+        set: A selector's further options, such as prior=damage.
         held_out: Fresh episodes on which the chosen member is scored.
         seed: All starts follow from it.
         on: Another task with the same state and actions, such as another simulator.

@@ -82,15 +82,16 @@ class AdaptConfig:
     """How to find the member that still works."""
 
     selector: str = "exhaustive"
-    """exhaustive: every member for as many episodes (Algorithm 2); racing: a race with a budget of trials."""
+    """exhaustive: every member for as many episodes (Algorithm 2); racing: a race with a budget of trials;
+    informed: from what members did in simulated damages."""
     episodes: int | None = None
     """Exhaustive: episodes per member; 20 when left out."""
     trials: int | None = None
-    """Racing: episodes of all members together; four per member when left out."""
+    """Episodes of all members together; when left out, racing has four per member, informed 10."""
     max_falls: int | None = None
-    """Racing: a member that has fallen so often is tried no more."""
+    """Racing, informed: a member that has fallen so often is tried no more."""
     settings: tuple[str, ...] = ()
-    """Options of a selector from another package, such as prior=0.5."""
+    """A selector's further options, such as prior=damage."""
     held_out: int = 20
     """Fresh episodes on which the chosen member is scored; 0 for none."""
     seed: int = 0
