@@ -170,7 +170,7 @@ MISTAKES = [  # words; then in the answer: what was given, the rule it breaks, h
     ("adapt run --variation mass(foot)=nan", "got nan", "finite scale above 0", "=1.5"),
     ("adapt run --variation broken(foot_join)", "'foot_join'", "Unknown joint", "'foot_joint'"),
     ("adapt run --selector race", "'race'", "Unknown selector", "'racing'"),
-    ("adapt run --trials 40", "--trials", "belongs to racing", "--selector racing"),
+    ("adapt run --trials 40", "--trials", "belongs to informed and racing", "--selector racing"),
     ("adapt run --selector racing --trials 2", "2 trials", "do not reach 5", "give --trials 5"),
     ("adapt run --selector racing --episodes 3", "--episodes", "belongs to exhaustive", "--trials"),
     ("adapt run --trails 40", "--trails", "Unrecognized", "--trials INT"),

@@ -20,6 +20,7 @@ from polygait.commands.measuring import adapt, behaviour, evaluate
 from polygait.commands.showing import render, report, tasks
 from polygait.commands.studies import study_report, study_run, study_status
 from polygait.commands.training import extend, resume, train
+from polygait.commands.trying import trial
 from polygait.errors import UserError, unknown_name
 from polygait.progress import finish
 
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "extend": extend,
     "adapt": adapt,
+    "trial": trial,
     "evaluate": evaluate,
     "behaviour": behaviour,
     "filters": filters,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from polygait.adaptation import Adaptation, Interval
+    from polygait.adaptation import Adaptation, Interval, Trials
     from polygait.behaviour import Behaviour, ContactShares
     from polygait.experiments.filters import Diagnosis
     from polygait.experiments.motivation import Result
@@ -78,6 +78,25 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
         told += _between(result.held_out_interval)
         told += "" if math.isnan(result.held_out_speed) else f" at {result.held_out_speed:.2f} m/s"
     screen.print(f"{told}.", style="bold")
+
+
+def print_trials(trials: Trials, screen: Console) -> None:
+    """What is known of every member so far, the choice marked."""
+    rows = []
+    for row in trials.report().iter_rows(named=True):
+        known = [value for value in (row["expected"], row["uncertainty"]) if math.isfinite(value)]
+        cells = (
+            f"{'▶ ' if row['best'] else '  '}{row['member']}",
+            trials.population.members[row["member"]].name,
+            str(row["trials"]),
+            amount(row["mean"]) if row["trials"] else "–",
+            str(row["falls"]),
+            amount(*known) if known else "–",
+        )
+        rows.append(tuple(styled(cell, "bold green" if row["best"] else "") for cell in cells))
+    columns = ("member", "name", "trials", "mean", "falls", "expected")
+    title = f"{trials.name}: {len(trials.told)} of {trials.budget} trials, {trials.selector}"
+    print_table(screen, title, columns, rows)
 
 
 def print_evaluation(frame: pl.DataFrame) -> None:

@@ -75,15 +75,16 @@ def _width(text: str | Text) -> int:
     return max(map(cell_len, str(text).split("\n")))
 
 
-def console() -> Console:
-    """Where results go; a text is shown as it is, whatever brackets, colons or numbers are in it.
+def console(aside: bool = False) -> Console:
+    """Where results go, or what is said aside; a text is shown as it is, whatever is in it.
 
     A terminal breaks lines where it ends, a file nowhere.
     """
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _ENDLESS
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    stream = sys.stderr if aside else sys.stdout
+    width = None if stream.isatty() else _ENDLESS
+    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
 def styled(text: str, style: str = "") -> Text:

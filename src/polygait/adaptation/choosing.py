@@ -6,6 +6,7 @@ the fewer trials, the more. What it is worth is told by fresh episodes, the held
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -17,15 +18,17 @@ from polygait.adaptation.selector import SELECTORS, Selector
 from polygait.adaptation.simulator import Simulator
 from polygait.config import AdaptConfig, from_options
 from polygait.config.settings import with_setting
-from polygait.episodes import counting, episode_seconds, task_factory
+from polygait.episodes import Job, counting, episode_seconds, episode_seeds, run_members, task_factory
 from polygait.errors import UserError, did_you_mean
-from polygait.population.population import Population, PopulationLike, as_population
+from polygait.population.population import Member, Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.variations import Edit, Variation, parse_variation, variation_text
 
 _SHARED = ("selector", "settings", "by", "held_out", "seed", "on", "threads")
 """Options of every adaptation; the others are a selector's own."""
+_NOMINAL_EPISODES = 5
 
 
 def adapt(
@@ -118,13 +121,26 @@ def make_selector(config: AdaptConfig, population: Population, budget: int | Non
 def _nominal(population: Population, by: str) -> np.ndarray:
     """What members reach when nothing is wrong; all 0, which says nothing, where 0.1 did not measure speeds.
 
-    A prior uses nominal values in proportion only, so a speed serves where metres are compared.
+    A prior uses nominal values in proportion only, so a speed serves where metres are compared. Members that
+    were trained elsewhere are tried first.
     """
     name = "nominal_speed" if by == "progress" else "nominal_return"
+    _measure_nominal(
+        [member for member in population.members if "nominal_return" not in member.summary], population
+    )
     summaries = [member.summary for member in population.members]
     if not all(name in summary for summary in summaries):
         return np.zeros(len(summaries))
     return np.array([summary[name] for summary in summaries])
+
+
+def _measure_nominal(members: Sequence[Member], population: Population) -> None:
+    """What members earn in the unchanged world, into their summaries."""
+    seeds = episode_seeds(0, EpisodePurpose.NOMINAL, _NOMINAL_EPISODES)
+    outcome = run_members(population, [Job(member.index, None, seed) for member in members for seed in seeds])
+    for place, member in enumerate(members):
+        episodes = outcome.total_reward[place * len(seeds) : (place + 1) * len(seeds)]
+        member.summary["nominal_return"] = float(episodes.mean())
 
 
 def _misplaced(name: str, kind: type[Selector]) -> str:

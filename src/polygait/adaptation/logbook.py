@@ -49,7 +49,7 @@ class Log:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Log:
+    def from_json(cls, data: Any) -> Log:
         """The log that to_json() described; ValueError for anything else."""
         try:
             if data["format"] != _FORMAT:
@@ -76,11 +76,10 @@ def _told(one: Mapping[str, Any], num_members: int) -> Told:
 class Logbook:
     """The file of one name. Whoever writes has seen all that is in it."""
 
-    def __init__(self, folder: Path, name: str | None) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
-        self._given = name
         self._last: bytes | None = None
-        self.name = name or ""
+        self.name = name
 
     @property
     def path(self) -> Path:
@@ -89,8 +88,6 @@ class Logbook:
 
     def open(self) -> Log | None:
         """What is kept under the name; None if there is nothing yet."""
-        if self._given is None:
-            return None
         try:
             data = read_bounded(self.path, _LARGEST_FILE)
         except FileNotFoundError:
@@ -104,13 +101,6 @@ class Logbook:
             ) from error
         self._last = data
         return found
-
-    def begin(self, log: Log) -> None:
-        """Begin a log; without a name it takes the first number that is free."""
-        with writing_results(self._folder):
-            if self._given is None:
-                self.name = next(f"trials-{one}" for one in range(1, 10**6) if self._is_free(f"trials-{one}"))
-            self._replace(log)
 
     def write(self, log: Log) -> None:
         """Replace the log by one that goes on from it."""
@@ -130,6 +120,3 @@ class Logbook:
         data = canonical(to_plain(log.to_json()))
         replace_result(self.path, data)
         self._last = data
-
-    def _is_free(self, name: str) -> bool:
-        return not (self._folder / f"{name}.json").exists()

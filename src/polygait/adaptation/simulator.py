@@ -11,9 +11,8 @@ import numpy as np
 
 from polygait.episodes import Job, Outcome, Watch, episode_seeds, run_members
 from polygait.population.population import Population
+from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import Task
-
-_TRIALS, _HELD_OUT = 0, 1  # what episode seeds are for
 
 
 class Trial(NamedTuple):
@@ -51,7 +50,7 @@ class Simulator:
         jobs = []
         for member, count in Counter(members).items():
             begun = self._begun[member]
-            seeds = episode_seeds(self._seed, _TRIALS, begun + count)[begun:]
+            seeds = episode_seeds(self._seed, EpisodePurpose.SELECTION, begun + count)[begun:]
             jobs += [Job(member, self._variation, seed) for seed in seeds]
         self._begun.update(members)
         outcome = run_members(self._population, jobs, self._make, self._watch)
@@ -79,5 +78,8 @@ class Simulator:
 
     def held_out(self, member: int, count: int) -> Outcome:
         """Fresh episodes, from starts that no trial had."""
-        jobs = [Job(member, self._variation, seed) for seed in episode_seeds(self._seed, _HELD_OUT, count)]
+        jobs = [
+            Job(member, self._variation, seed)
+            for seed in episode_seeds(self._seed, EpisodePurpose.HELD_OUT, count)
+        ]
         return run_members(self._population, jobs, self._make, self._watch)

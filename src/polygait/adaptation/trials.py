@@ -44,6 +44,11 @@ class Trials:
         config = from_options(TrialsConfig, options)
         if problems := config.problems():
             raise UserError("\n".join(problems), "Nothing was started.")
+        if not self.population.lasting:
+            raise UserError(
+                "Trials are kept for as long as a robot needs, but this population has no folder.",
+                "Give one: Population.from_policies(…, out='runs/mine').",
+            )
         weights = tuple(self.population.weights(place) for place in range(len(self.population)))
         self._logbook = Logbook(self.population.path / "trials", config.name)
         self._log = self._logbook.open() or Log(
@@ -56,7 +61,7 @@ class Trials:
         self._require_same(config, weights)
         self._loop = self._repeated(self._log.told)
         if not self._log.told:
-            self._logbook.begin(self._log)
+            self._logbook.write(self._log)
 
     @property
     def name(self) -> str:

@@ -19,9 +19,9 @@ from polygait.config.options import (
     MotivationConfig,
     StudyRunConfig,
     TrainConfig,
-    TrialsConfig,
 )
 from polygait.config.showing import RenderConfig, ReportConfig
+from polygait.config.trials import TrialsConfig
 
 __all__ = [
     "AdaptConfig",

@@ -88,15 +88,16 @@ class AdaptConfig:
     """How to find the member that still works."""
 
     selector: str = "exhaustive"
-    """exhaustive tries every member as often (the paper's Algorithm 2); racing spends a budget of trials."""
+    """exhaustive tries every member as often (the paper's Algorithm 2), racing spends a budget of trials,
+    informed also knows what members did in simulated damages (evaluate --suite mesh)."""
     episodes: int | None = None
     """Episodes per member, for exhaustive; 20 if left out."""
     trials: int | None = None
-    """Episodes of all members together, for racing; four per member if left out."""
+    """Episodes of all members together; if left out, racing has four per member, informed 10."""
     max_falls: int | None = None
-    """A member that has fallen so often is tried no more, for racing."""
+    """A member that has fallen so often is tried no more, for racing and informed."""
     settings: Annotated[tuple[str, ...], _SET] = ()
-    """Options of a selector from another package, such as prior=0.5."""
+    """A selector's further options, such as prior=damage."""
     by: str = "return"
     """What the member is chosen by: return, or progress, the metres it comes forward."""
     held_out: int = 20
@@ -117,24 +118,6 @@ class AdaptConfig:
         if self.by not in ("return", "progress"):
             found.append(f"`by` must be 'return' or 'progress', got {self.by!r}.")
         return found
-
-
-@dataclass(frozen=True)
-class TrialsConfig:
-    """How to spend trials that somebody else makes, on a robot or elsewhere."""
-
-    selector: str | None = None
-    """Who says what to try next; informed when left out."""
-    budget: int | None = None
-    """The most trials of all members together; 10 when left out."""
-    settings: tuple[str, ...] = ()
-    """Options of the selector, such as max_falls=2."""
-    name: str | None = None
-    """What the trials are kept under. Trials of that name go on; without one, new trials begin."""
-
-    def problems(self) -> list[str]:
-        """Every rule these values break, in words; empty when there is none."""
-        return count_problems(self, {"budget": 1})
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,15 @@ class Member:
     index: int
     steps: int
     summary: dict[str, Any]
-    policy: PolicyState
+    policy: Any
+    """What acts: a PolicyState of ours, or the function of a policy from elsewhere."""
+    name: str = ""
+    """What it is called; a member of a run has a number only."""
+
+    @property
+    def title(self) -> str:
+        """What to call it in a sentence."""
+        return self.name or f"member {self.index}"
 
 
 class Population:
@@ -66,6 +74,26 @@ class Population:
             for index, entry in sorted(run.members.items())
         ]
         self._actors: dict[tuple[int, int], Actor] = {}
+        self.lasting = True
+        """Whether results are kept when the process ends."""
+
+    @classmethod
+    def from_policies(
+        cls,
+        policies: Mapping[str, Any],
+        task: str,
+        out: str | os.PathLike[str] | None = None,
+        **task_options: Any,
+    ) -> Population:
+        """Policies of anybody, by name, as the members of a population for a task.
+
+        A policy is a function from observations (n, state) to actions (n, action) in [−1, 1], an object with
+        Stable-Baselines3's `predict`, or the path of an ONNX file. Results go to the folder `out`; without
+        one they are forgotten with the population.
+        """
+        from polygait.population.policies import GivenPopulation
+
+        return GivenPopulation(policies, task, out, task_options)
 
     def __len__(self) -> int:
         return len(self.members)

@@ -25,6 +25,7 @@ class EpisodePurpose(enum.IntEnum):
     HELD_OUT = 1
     EXPERIENCE = 2
     CONTACTS = 3
+    NOMINAL = 4
 
 
 TRAINED_MEMBERS = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,8 @@ import numpy as np
 from polygait.adaptation import Adaptation
 from polygait.errors import UserError
 from polygait.population.manifest import MemberEntry
-from polygait.population.population import Population
+from polygait.population.policies import GivenPopulation
+from polygait.population.population import Population, PopulationLike, run_path
 from polygait.population.store import RunFolder
 from polygait.report.run.evidence import (
     ChosenMember,
@@ -90,15 +90,20 @@ class Findings:
         return {world: choice for world, choice in found.items() if choice is not None}
 
 
-def gather(path: str | os.PathLike[str]) -> Findings:
-    """Read a run folder; only a manifest that cannot be read is an error."""
-    run = RunFolder.open(path)
+def gather(path: PopulationLike) -> Findings:
+    """Read a run folder, or what is known of policies from elsewhere.
+
+    Only a manifest that cannot be read is an error.
+    """
+    given = path if isinstance(path, GivenPopulation) else None
+    path = run_path(path)
+    run = given.run_folder() if given else RunFolder.open(path)
     entries = list(run.members.values())
     if not entries:
         raise UserError(f"{path} has no finished member yet.", f"Go on with: polygait resume {path}")
     gaps: list[Gap] = []
-    config = RunConfig.from_json(run.manifest["config"])
-    population = _whole_members(run, gaps)
+    config = given.config if given else RunConfig.from_json(run.manifest["config"])
+    population = given or _whole_members(run, gaps)
     weights = _weights(population)
     adaptations = kept_adaptations(run.path, weights, gaps)
     cells = _with_trials(measured_cells(run.path, weights, gaps), adaptations)
@@ -120,7 +125,7 @@ def gather(path: str | os.PathLike[str]) -> Findings:
         gaps.append(
             Gap("The mesh is not measured", why, f"polygait evaluate {path} --suite mesh --episodes 5")
         )
-    log = _log(run, gaps)
+    log = [] if given else _log(run, gaps)
     return Findings(run, config, entries, population, log, cells, adaptations, nominal, mesh, gaps)
 
 

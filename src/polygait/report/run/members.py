@@ -109,7 +109,7 @@ def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Pag
     recordings = gallery.episodes.get(entry.index, [])
     return tag(
         "div",
-        tag("h3", f"Member {entry.index}"),
+        tag("h3", f"Member {entry.index}{': ' if (name := entry.summary.get('name')) else ''}{name or ''}"),
         _moving_picture(entry.index, findings, gallery, recordings),
         charts.take(f"contacts-member-{entry.index}"),
         _facts(entry, findings, recordings),

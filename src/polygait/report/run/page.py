@@ -7,6 +7,7 @@ from pathlib import Path
 
 from polygait.charts import save_charts
 from polygait.config import ReportConfig
+from polygait.population.population import PopulationLike, run_path
 from polygait.progress import Count, silent
 from polygait.report.names import method_title
 from polygait.report.run.chart import CONDITIONS, MEMBERS, MESH, TRAINING, Shown
@@ -27,14 +28,14 @@ from polygait.report.web.parts import Report, require_html, write_page
 
 
 def write_report(
-    run: str | os.PathLike[str],
+    run: PopulationLike,
     out: str | os.PathLike[str] | None = None,
     config: ReportConfig | None = None,
     report: Count = silent,
 ) -> Report:
-    """Write a run's page, into its folder if no place is named."""
+    """Write the page of a run or of a population, into its folder if no place is named."""
     config = config or ReportConfig()
-    target = Path(out) if out is not None else Path(run) / "report.html"
+    target = Path(out) if out is not None else Path(run_path(run)) / "report.html"
     require_html(target)
     findings = gather(run)
     gallery = open_gallery(findings, config, report)

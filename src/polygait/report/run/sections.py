@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
+from polygait.population.policies import GIVEN
 from polygait.report.names import counted
 from polygait.report.pictures.cards import CONTENT
 from polygait.report.pictures.recording import Recording
@@ -28,7 +29,11 @@ def summary_section(findings: Findings, gallery: Gallery) -> Html:
     returns = [score.mean for score in scores.values()]
     choices = findings.choices()
     numbers = [
-        ("members", str(len(findings.entries)), f"{findings.config.steps:,} steps each"),
+        (
+            "members",
+            str(len(findings.entries)),
+            f"{findings.config.steps:,} steps each" if findings.config.steps else "trained elsewhere",
+        ),
         ("best return", number(scores[findings.best].mean), f"member {findings.best}, nothing wrong"),
         ("median return", number(median(returns)), f"worst {number(min(returns))}"),
     ]
@@ -134,6 +139,8 @@ def robot_section(findings: Findings, gallery: Gallery) -> Html:
 def making_section(findings: Findings) -> Html:
     """How to make this run again."""
     manifest = findings.run.manifest
+    if findings.config.method == GIVEN:
+        return tag("p", "These policies were trained elsewhere; what is said of them was measured here.")
     settings = table(["setting", "value"], flat(_settings(findings.config)), "Configuration")
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     return joined(
