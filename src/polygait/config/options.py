@@ -78,6 +78,22 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class FinetuneConfig:
+    """How a member goes on learning in a changed world."""
+
+    member: int | str = "auto"
+    """Which member; auto is the one that adapt chooses in this world."""
+    steps: int = 200_000
+    """Environment steps, rounded up to whole rollouts."""
+    seed: int = 0
+    """All randomness follows from it."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+    overrides: tuple[str, ...] = ()
+    """Any other setting of the learner, for example ppo.learning_rate=1e-4; all others are the run's own."""
+
+
+@dataclass(frozen=True)
 class AdaptConfig:
     """How to find the member that still works."""
 

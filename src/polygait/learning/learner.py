@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from polygait.errors import UserError
 from polygait.learning.acting import TRAINING_TILE
 from polygait.learning.normalizer import Moments
 from polygait.learning.rollout import Actor, Rollout
@@ -51,6 +52,8 @@ class Learner(ABC):
     """Its settings, a frozen dataclass: see config/learners.py for what is asked of it."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Values of Config that differ from its defaults, per preset."""
+    finetuning: ClassVar[Mapping[str, Any]] = {}
+    """Values of Config with which a finished member goes on learning, whatever it was trained with."""
     envs: ClassVar[Mapping[str, int]]
     """Environments per member, per preset."""
     off_policy: ClassVar[bool] = False
@@ -67,6 +70,10 @@ class Learner(ABC):
     @abstractmethod
     def init(self, keys: Key[Array, " member"]) -> Any:
         """Fresh members, one for each key."""
+
+    def start_from(self, state: Any, policies: PolicyState, critics: Any) -> Any:
+        """Fresh members that begin with what finished ones left; all else stays as `init` made it."""
+        raise UserError(f"{self.name} cannot go on from a finished member.", "Train one from nothing.")
 
     def policy(self, state: Any, iteration: int) -> Actor:
         """Who acts in the next rollout."""

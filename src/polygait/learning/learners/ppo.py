@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ from polygait.learning.batch import prepare_batch
 from polygait.learning.learner import Learner, LearnerUpdate, PolicyState
 from polygait.learning.networks import Critic, Policy
 from polygait.learning.normalizer import Normalizer, initial_moments, initial_normalizer
+from polygait.learning.optimizer import exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
 
@@ -48,6 +50,15 @@ class PPO(Learner):
     def init(self, keys: Key[Array, " member"]) -> PPOState:
         networks = initial_networks(keys, self.sizes, self.config)
         return PPOState(networks, initial_normalizer(len(keys), self.num_envs, self.sizes.observation))
+
+    def start_from(self, state: PPOState, policies: PolicyState, critics: Critic) -> PPOState:
+        """Optimisers and the scale of rewards begin anew, as does the noise unless it is learned."""
+        policy: Policy = policies.policy
+        if not self.config.learn_std:
+            policy = policy.exploring(exploration_std(0, self.config))
+        networks = dataclasses.replace(state.networks, policy=policy, critic=critics)
+        normalizer = state.normalizer._replace(observation=policies.moments)
+        return PPOState(jax.device_put(networks), normalizer)
 
     def update(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,6 +42,11 @@ class SAC(Learner):
     def init(self, keys: Key[Array, " member"]) -> SACNetworks:
         self._replays = [Replay(self.config.replay_size, self.sizes) for _ in keys]
         return jax.device_put(stacked([initial_networks(key, self.sizes, self.config) for key in keys]))
+
+    def start_from(self, state: SACNetworks, policies: PolicyState, critics: Critics) -> SACNetworks:
+        """Optimisers, the temperature and the replay buffer begin anew."""
+        actor = dataclasses.replace(state.actor, policy=policies.policy)
+        return jax.device_put(dataclasses.replace(state, actor=actor, critics=critics))
 
     def policy(self, state: SACNetworks, iteration: int) -> Actor:
         if self._is_warm(iteration):
