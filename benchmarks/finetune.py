@@ -2,10 +2,10 @@
 
     ./dev bench finetune --variations broken-foot "broken(thigh_joint):limp" --seeds 3 --steps 200000
 
-Who goes on learning in each damage: `chosen`, the member of a population that adapt picks there; `ordinary`, one
-policy of the same number of steps that was trained for itself alone (multi, one member); `scratch`, nobody. Each is
-tested on the way, with mean actions: return, metres, falls. A setting is a name, or a name and what --set takes; it
-is tried on `chosen`. Finished learners are kept in --out: a benchmark that was stopped goes on.
+Who goes on learning in each damage: `chosen`, the member of a population that adapt picks there; `ordinary`,
+one policy with as many steps that was trained for itself alone (multi, one member); `scratch`, nobody. Each
+is tested on the way, with mean actions: return, metres, falls. A setting is a name, or a name and what --set
+takes; it is tried on `chosen`. Finished learners are kept in --out: a benchmark that was stopped goes on.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
     """What all learners of a benchmark share."""
 
     population: pg.Population
-    ordinary: pg.Population
+    ordinary: pg.Population | None
     steps: int
     every: int
     threads: int | None
@@ -64,7 +64,7 @@ def begin_learner(plan: Plan, who: Setting, variation: str, seed: int, out: Path
     config = FinetuneConfig("auto", plan.steps, seed, plan.threads, who.overrides)
     if who.name == "scratch":
         return begin_resolved(scratch(plan, variation, seed), out)
-    if who.name == "ordinary":
+    if who.name == "ordinary" and plan.ordinary is not None:
         return begin_finetuning(plan.ordinary, variation, out, dataclasses.replace(config, member=0))
     return begin_finetuning(plan.population, variation, out, config)
 
@@ -175,24 +175,23 @@ def chart(results: Mapping[str, Mapping[str, Sequence[Curve]]], quantity: str, t
 
 
 def opened(options: argparse.Namespace) -> Plan:
-    """The populations: a copy of the given one, since adapt leaves its answers there, and an ordinary policy."""
-    copy, ordinary = options.out / "population", options.ordinary or options.out / "ordinary"
+    """A copy of the population, since adapt leaves its answers there, and any ordinary policy."""
+    copy = options.out / "population"
     if not copy.exists():
         shutil.copytree(options.run, copy)
     population = pg.load(copy)
-    if not (ordinary / "manifest.json").exists():
-        print(f"An ordinary policy learns for {population.config.steps:,} steps …", flush=True)
-        wanted = pg.TrainConfig(
-            population.config.task, "multi", 1, population.config.steps, 1, threads=options.threads
-        )
-        pg.train(wanted, ordinary)
-    return Plan(
-        population,
-        pg.resume(ordinary, options.threads),
-        options.steps,
-        options.every,
-        options.threads,
-    )
+    ordinary = ordinary_policy(population, options) if "ordinary" in options.rivals else None
+    return Plan(population, ordinary, options.steps, options.every, options.threads)
+
+
+def ordinary_policy(population: pg.Population, options: argparse.Namespace) -> pg.Population:
+    """One policy with as many steps as a member of the population, trained now unless it is there."""
+    path = options.ordinary or options.out / "ordinary"
+    if (path / "manifest.json").exists():
+        return pg.resume(path, options.threads)
+    print(f"An ordinary policy learns for {population.config.steps:,} steps …", flush=True)
+    task, steps = population.config.task, population.config.steps
+    return pg.train(pg.TrainConfig(task, "multi", 1, steps, 1, threads=options.threads), path)
 
 
 def main(arguments: list[str]) -> None:

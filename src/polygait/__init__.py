@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polygait.config import TrainConfig
     from polygait.errors import UserError
     from polygait.evaluation import evaluate
+    from polygait.exporting import Exported, export
+    from polygait.finetuning import finetune
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
     from polygait.runs import Extension, extend, resume, train
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Adaptation",
+    "Exported",
     "Extension",
     "Population",
     "Robot",
@@ -49,7 +52,9 @@ __all__ = [
     "contact_shares",
     "diversity_score",
     "evaluate",
+    "export",
     "extend",
+    "finetune",
     "load",
     "make_task",
     "resume",
@@ -59,6 +64,7 @@ __all__ = [
 
 _HOMES = {
     "Adaptation": "polygait.adaptation",
+    "Exported": "polygait.exporting",
     "Extension": "polygait.runs",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
@@ -75,7 +81,9 @@ _HOMES = {
     "contact_shares": "polygait.behaviour",
     "diversity_score": "polygait.behaviour",
     "evaluate": "polygait.evaluation",
+    "export": "polygait.exporting",
     "extend": "polygait.runs",
+    "finetune": "polygait.finetuning",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
     "resume": "polygait.runs",

@@ -5,6 +5,7 @@ from polygait.config.learners import PPOConfig, SACConfig
 from polygait.config.options import (
     AdaptConfig,
     EvaluateConfig,
+    ExportConfig,
     FiltersConfig,
     FinetuneConfig,
     TrainConfig,
@@ -19,6 +20,7 @@ from polygait.config.options import (
 __all__ = [
     "AdaptConfig",
     "EvaluateConfig",
+    "ExportConfig",
     "FiltersConfig",
     "FinetuneConfig",
     "PPOConfig",

@@ -94,6 +94,18 @@ class FinetuneConfig:
 
 
 @dataclass(frozen=True)
+class ExportConfig:
+    """Which members to write for other runtimes, and how."""
+
+    member: int | None = None
+    """Which member; may be left out where there is only one."""
+    all: bool = False
+    """Every member, into a folder."""
+    format: str = "onnx"
+    """onnx; or numpy, an .npz file with a reader beside it that needs NumPy alone."""
+
+
+@dataclass(frozen=True)
 class AdaptConfig:
     """How to find the member that still works."""
 

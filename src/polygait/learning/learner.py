@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Float32, Key
 
 from polygait.errors import UserError
 from polygait.learning.acting import TRAINING_TILE
@@ -34,6 +34,21 @@ class PolicyState(NamedTuple):
 
     policy: Any
     moments: Moments
+
+
+class PlainPolicy(NamedTuple):
+    """A mean action as arithmetic that any runtime can do.
+
+    x = clip((s − center)·factor, ±CLIP) where observations are normalised; activation(x·W + b) through the
+    hidden layers; tanh(x·W + b) in the end.
+    """
+
+    weights: tuple[Float32[np.ndarray, "_ _"], ...]
+    biases: tuple[Float32[np.ndarray, " _"], ...]
+    activation: str
+    """tanh or relu."""
+    center: Float32[np.ndarray, " state"] | None = None
+    factor: Float32[np.ndarray, " state"] | None = None
 
 
 class LearnerUpdate(NamedTuple):
@@ -105,6 +120,10 @@ class Learner(ABC):
     @abstractmethod
     def policy_shape(self) -> PolicyState:
         """The shapes and types of one member's policy, to read it from a file."""
+
+    def plain(self, policy: PolicyState) -> PlainPolicy:
+        """One member's policy as plain arithmetic, to be written for other runtimes."""
+        raise UserError(f"Policies of {self.name} cannot be exported.", "Learners of polygait's own can.")
 
     def snapshot(self) -> Mapping[str, np.ndarray]:
         """What must be saved besides the state."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from polygait.errors import UserError
 from polygait.learning.acting import ALONE
-from polygait.learning.learner import Learner, PolicyState, Sizes
+from polygait.learning.learner import Learner, PlainPolicy, PolicyState, Sizes
 from polygait.learning.rollout import Actor
 from polygait.learning.stacking import member_of, stacked
 from polygait.population.store import RunFolder
@@ -109,6 +109,11 @@ class Population:
         """Some members, ready to act in so many environments each; a row's action depends on no other row."""
         policies = stacked([self.members[member].policy for member in members])
         return self._learner.actor(policies, num_envs, ALONE)
+
+    def plain(self, member: int) -> PlainPolicy:
+        """One member's mean action as plain arithmetic, for other runtimes."""
+        self.require_member(member)
+        return self._learner.plain(self.members[member].policy)
 
     def require_member(self, member: int) -> None:
         """Say which members there are to who asks for another."""

@@ -12,9 +12,14 @@ from jaxtyping import Array, Float, Key
 from polygait.config import PPOConfig
 from polygait.learning.acting import NumpyPolicy
 from polygait.learning.batch import prepare_batch
-from polygait.learning.learner import Learner, LearnerUpdate, PolicyState
+from polygait.learning.learner import Learner, LearnerUpdate, PlainPolicy, PolicyState
 from polygait.learning.networks import Critic, Policy
-from polygait.learning.normalizer import Normalizer, initial_moments, initial_normalizer
+from polygait.learning.normalizer import (
+    Normalizer,
+    center_and_factor,
+    initial_moments,
+    initial_normalizer,
+)
 from polygait.learning.optimizer import exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
@@ -44,6 +49,8 @@ class PPO(Learner):
             "rollout_steps": 20_000,  # 10 workers × 2 episodes of at most 1000 steps
         },
     }
+
+    finetuning = {"anneal_iterations": None}  # over the steps that are asked for now
 
     config: PPOConfig
 
@@ -81,6 +88,12 @@ class PPO(Learner):
     def actor(self, policies: PolicyState, num_envs: int, tile: int) -> NumpyPolicy:
         moments = policies.moments if self.config.normalize_observations else None
         return NumpyPolicy(policies.policy, moments, num_envs, tile)
+
+    def plain(self, policy: PolicyState) -> PlainPolicy:
+        network = policy.policy.network
+        layers = tuple(map(np.asarray, network.weights)), tuple(map(np.asarray, network.biases))
+        normalization = center_and_factor(policy.moments) if self.config.normalize_observations else ()
+        return PlainPolicy(*layers, network.activation, *normalization)
 
     def policy_shape(self) -> PolicyState:
         policy = jax.eval_shape(lambda: Policy(jax.random.key(0), self.sizes, self.config))
