@@ -62,7 +62,7 @@ def train(
     config = TrainConfig(
         task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set
     )
-    _run(out, lambda report: train_run(config, out, report), tensorboard)
+    show_training(out, lambda report: train_run(config, out, report), tensorboard)
 
 
 def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = False) -> None:
@@ -90,7 +90,7 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
         more = "" if single else f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
         print(f"{run} is already finished{more}")
         return
-    _run(run, lambda report: resume_run(run, threads, report), tensorboard)
+    show_training(run, lambda report: resume_run(run, threads, report), tensorboard)
 
 
 def extend(
@@ -126,10 +126,10 @@ def extend(
         raise UserError("--members and --max-members exclude each other.", "Give the one you mean.")
     most = next((count for count in (members, max_members) if count is not None), 100)
     extension = Extension(most, until_novelty, max_hours)
-    _run(run, lambda report: extend_run(run, extension, threads, report), tensorboard)
+    show_training(run, lambda report: extend_run(run, extension, threads, report), tensorboard)
 
 
-def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
+def show_training(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
     """Training with progress, and its members."""
     from polygait.progress import all_of, printer
     from polygait.tensorboard import event_writer

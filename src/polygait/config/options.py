@@ -6,13 +6,16 @@ import numbers
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from tyro import conf
 
 from polygait.config.kinds import checked_kinds
 from polygait.counts import whole_number
 from polygait.errors import UserError, unknown_name
 
 Record = TypeVar("Record", bound=Any)
+_SET = conf.arg(name="set")
 MOST = 1_000_000
 """Of members, environments, episodes: more is a slip of the hand, and would fill the memory."""
 
@@ -89,7 +92,7 @@ class FinetuneConfig:
     """All randomness follows from it."""
     threads: int | None = None
     """Physics threads; all cores when left out. Results do not depend on it."""
-    overrides: tuple[str, ...] = ()
+    overrides: Annotated[tuple[str, ...], _SET] = ()
     """Any other setting of the learner, for example ppo.learning_rate=1e-4; all others are the run's own."""
 
 

@@ -15,6 +15,7 @@ from polygait.errors import UserError
 from polygait.exporting.card import Law
 from polygait.learning.learner import PlainPolicy
 from polygait.learning.normalizer import CLIP
+from polygait.versions import versions
 
 OPSET, IR_VERSION = 17, 8
 """Old enough for every onnxruntime since 1.13."""
@@ -37,7 +38,7 @@ def onnx_bytes(policy: PlainPolicy, law: Law, metadata: Mapping[str, str]) -> by
     model = helper.make_model(
         made,
         producer_name="polygait",
-        producer_version=_version(),
+        producer_version=versions()["polygait"],
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
@@ -95,9 +96,3 @@ def _onnx() -> ModuleType:
             "Install it: pip install 'polygait[export]'; or write a file for NumPy alone: `format='numpy'`.",
         ) from error
     return onnx
-
-
-def _version() -> str:
-    from polygait import __version__
-
-    return __version__

@@ -46,7 +46,7 @@ class SAC(Learner):
         return jax.device_put(stacked([initial_networks(key, self.sizes, self.config) for key in keys]))
 
     def start_from(self, state: SACNetworks, policies: PolicyState, critics: Critics) -> SACNetworks:
-        """Optimisers, the temperature and the replay buffer begin anew; the policy itself fills the buffer."""
+        """Optimisers, temperature and replay buffer begin anew; the policy itself fills the buffer."""
         self._able = True
         actor = dataclasses.replace(state.actor, policy=policies.policy)
         return jax.device_put(dataclasses.replace(state, actor=actor, critics=critics))
