@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -63,7 +63,7 @@ class PPO(Learner):
         policy: Policy = policies.policy
         if not self.config.learn_std:
             policy = policy.exploring(exploration_std(0, self.config))
-        networks = dataclasses.replace(state.networks, policy=policy, critic=critics)
+        networks = eqx.tree_at(lambda one: (one.policy, one.critic), state.networks, (policy, critics))
         normalizer = state.normalizer._replace(observation=policies.moments)
         return PPOState(jax.device_put(networks), normalizer)
 

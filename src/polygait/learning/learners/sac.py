@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Float32, Key
@@ -48,8 +48,8 @@ class SAC(Learner):
     def start_from(self, state: SACNetworks, policies: PolicyState, critics: Critics) -> SACNetworks:
         """Optimisers, temperature and replay buffer begin anew; the policy itself fills the buffer."""
         self._able = True
-        actor = dataclasses.replace(state.actor, policy=policies.policy)
-        return jax.device_put(dataclasses.replace(state, actor=actor, critics=critics))
+        started = eqx.tree_at(lambda one: (one.actor.policy, one.critics), state, (policies.policy, critics))
+        return jax.device_put(started)
 
     def policy(self, state: SACNetworks, iteration: int) -> Actor:
         if self._able or self._is_warm(iteration):
