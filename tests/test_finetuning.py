@@ -85,8 +85,8 @@ def test_a_soft_actor_critic_fills_its_memory_by_itself(sac_origin, tmp_path):
     assert np.abs(actions).max() > 0  # the even actor of a fresh learner would stay in the middle
 
 
-def test_all_of_training_happens_in_the_changed_world(origin, tuned):
-    cohort, _ = start(tuned)
+def test_all_of_training_happens_in_the_changed_world(origin, tuned, tmp_path):
+    cohort, _ = start(begin_finetuning(origin, WORLD, tmp_path / "run", FinetuneConfig(1, 64)).path)
     assert cohort.config.variation == WORLD
     model = cohort.task.physics.batch.expand("jnt_range")  # type: ignore[attr-defined]
     nominal = pg.make_task("hopper").physics.batch.expand("jnt_range")  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from polygait.adaptation import Adaptation, adapt
 from polygait.config import FinetuneConfig, from_options
+from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.store import RunFolder
 from polygait.progress import Count, Report, silent
@@ -74,8 +75,9 @@ def begin_finetuning(
 def choose(population: Population, variation: str, config: FinetuneConfig, count: Count = silent) -> Chosen:
     """The member asked for, or the one that does best in this world."""
     if config.member != AUTO:
-        member: Any = int(config.member) if str(config.member).isdecimal() else config.member
-        population.require_member(member)
+        if not str(config.member).isdecimal():
+            raise UserError(f"There is no member {config.member!r}.", f"Give its number, or {AUTO}.")
+        population.require_member(member := int(config.member))
         return Chosen(member)
     found = adapt(population, variation, count, seed=config.seed, threads=config.threads)
     return Chosen(found.best, found)
