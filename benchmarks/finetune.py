@@ -5,7 +5,8 @@
 Who goes on learning in each damage: `chosen`, the member of a population that adapt picks there; `ordinary`,
 one policy with as many steps that was trained for itself alone (multi, one member); `scratch`, nobody. Each
 is tested on the way, with mean actions: return, metres, falls. A setting is a name, or a name and what --set
-takes; it is tried on `chosen`. Finished learners are kept in --out: a benchmark that was stopped goes on.
+takes; it is tried on `chosen`, or under the name member-3 on that member. Finished learners are kept in
+--out: a benchmark that was stopped goes on.
 """
 
 import argparse
@@ -66,6 +67,9 @@ def begin_learner(plan: Plan, who: Setting, variation: str, seed: int, out: Path
         return begin_resolved(scratch(plan, variation, seed), out)
     if who.name == "ordinary" and plan.ordinary is not None:
         return begin_finetuning(plan.ordinary, variation, out, dataclasses.replace(config, member=0))
+    named, _, member = who.name.partition("-")
+    if named == "member":
+        config = dataclasses.replace(config, member=int(member))
     return begin_finetuning(plan.population, variation, out, config)
 
 
@@ -199,7 +203,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("run", nargs="?", type=Path, default=POPULATION, help="the population")
     parser.add_argument("--ordinary", type=Path, help="a run whose member 0 is the ordinary policy")
     parser.add_argument("--variations", nargs="+", default=list(DAMAGES))
-    parser.add_argument("--settings", nargs="+", default=["chosen"], help="'NAME: ppo.X=Y …', or chosen")
+    parser.add_argument(
+        "--settings", nargs="+", default=["chosen"], help="'NAME: ppo.X=Y …', chosen, member-3"
+    )
     parser.add_argument("--rivals", nargs="*", default=["ordinary", "scratch"], help="ordinary, scratch")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=200_000)
