@@ -25,7 +25,7 @@ def main(path: str, env_id: str, episodes: int) -> None:
         while not ended:
             seen = observation.astype(np.float32)[None]
             start = time.perf_counter()
-            controls = policy.run(["controls"], {"obs": seen})[0][0]
+            controls = np.asarray(policy.run(["controls"], {"obs": seen})[0])[0]
             seconds.append(time.perf_counter() - start)
             observation, reward, terminated, truncated, _ = env.step(controls)
             total, length, ended = total + float(reward), length + 1, terminated or truncated

@@ -54,7 +54,7 @@ def measure(population: pg.Population, folder: Path, episodes: int) -> None:
     """One row of the table."""
     files = pg.export(population, folder / "onnx", all=True).policies
     arrays = pg.export(population, folder / "numpy", all=True, format="numpy").policies
-    deviations, count = {"onnx": 0.0, "numpy": 0.0}, 0
+    deviations, count, states = {"onnx": 0.0, "numpy": 0.0}, 0, np.empty(0)
     for member, path in files.items():
         states = visited(population, member, episodes)
         expected = population.act(states, member)
@@ -102,7 +102,7 @@ def drive(population: pg.Population, folder: Path, env_id: str, episodes: int) -
         found = json.loads(told)
         if found["foreign"]:
             raise RuntimeError(f"The driver used {found['foreign']}.")
-        row = ours.row(by_predicate=ours["member"] == member, named=True)
+        row = ours.filter(ours["member"] == member).row(0, named=True)
         spread = row["std_return"] / math.sqrt(episodes)
         returns = np.array(found["returns"])
         times = " / ".join(f"{1000 * one:.3f}" for one in found["seconds"])

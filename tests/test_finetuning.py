@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,7 +25,7 @@ from tests.tiny import Killed, assert_same_run, crash_at, digests
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 WORLD = "broken-foot"
-SHORT = {"steps": 64 * 3, "member": 1}
+SHORT: dict[str, Any] = {"steps": 64 * 3, "member": 1}
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_it_is_a_run_like_any_other(tuned, tmp_path):
 
 
 def test_every_option_changes_the_result(origin, tuned, tmp_path):
-    changes = {"member": 0, "steps": 64, "seed": 1, "overrides": "ppo.learning_rate=1e-4"}
+    changes: dict[str, Any] = {"member": 0, "steps": 64, "seed": 1, "overrides": "ppo.learning_rate=1e-4"}
     assert {*changes, "threads"} == {field.name for field in dataclasses.fields(FinetuneConfig)}
     for name, value in changes.items():
         pg.finetune(origin, WORLD, tmp_path / name, **{**SHORT, name: value})

@@ -58,7 +58,8 @@ def check_both_formats(population: pg.Population, member: int, folder: Path, ste
     expected = population.act(states, member)
     pg.export(population, folder / "policy.onnx", member=member)
     written = pg.export(population, folder / "policy.npz", member=member, format="numpy")
-    actions, controls = session(folder / "policy.onnx").run(None, {"obs": states.astype(np.float32)})
+    outputs = session(folder / "policy.onnx").run(None, {"obs": states.astype(np.float32)})
+    actions, controls = map(np.asarray, outputs)
     law = Law.of(population.make_task())
     assert written.reader is not None
     policy = reader(written.reader).Policy(folder / "policy.npz")

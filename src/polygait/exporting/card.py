@@ -85,7 +85,7 @@ def _actions(task: Task) -> dict[str, Any]:
 
 def _joints(task: Task) -> dict[str, Any]:
     """The joints that are driven, in the order of the motors, and where they stand at rest."""
-    names = list(task.anatomy.motors)
+    names = list(task.anatomy.motors or task.anatomy.actions)
     robot, model = getattr(task, "robot", None), getattr(task, "model", None)
     rest = None
     if robot is not None and robot.motors is not None:

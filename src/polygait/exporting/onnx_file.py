@@ -55,29 +55,29 @@ class _Graph:
         self.constants: list[Any] = []
         value = "obs"
         if policy.center is not None and policy.factor is not None:
-            value = self._add("Sub", value, center=policy.center)
-            value = self._add("Mul", value, factor=policy.factor)
-            value = self._add("Clip", value, lowest=np.float32(-CLIP), highest=np.float32(CLIP))
+            value = self._add("Sub", value, {"center": policy.center})
+            value = self._add("Mul", value, {"factor": policy.factor})
+            value = self._add("Clip", value, {"lowest": np.array(-CLIP), "highest": np.array(CLIP)})
         layers = list(zip(policy.weights, policy.biases, strict=True))
         for index, (weight, bias) in enumerate(layers):
-            value = self._add("Gemm", value, **{f"weight_{index}": weight, f"bias_{index}": bias})
+            value = self._add("Gemm", value, {f"weight_{index}": weight, f"bias_{index}": bias})
             if index < len(layers) - 1:
-                value = self._add("Tanh" if policy.activation == "tanh" else "Relu", value)
-        actions = self._add("Tanh", value, result="actions")
-        scaled = self._add("Mul", actions, scale=law.scale)
-        shifted = self._add("Add", scaled, default=law.default)
+                value = self._add("Tanh" if policy.activation == "tanh" else "Relu", value, {})
+        actions = self._add("Tanh", value, {}, "actions")
+        scaled = self._add("Mul", actions, {"scale": law.scale})
+        shifted = self._add("Add", scaled, {"default": law.default})
         if np.isfinite([law.low, law.high]).all():
             # Clip takes one bound for all; Max and Min one for each.
-            shifted = self._add("Max", shifted, low=law.low)
-            self._add("Min", shifted, result="controls", high=law.high)
+            shifted = self._add("Max", shifted, {"low": law.low})
+            self._add("Min", shifted, {"high": law.high}, "controls")
         else:
-            self._add("Identity", shifted, result="controls")
+            self._add("Identity", shifted, {}, "controls")
 
-    def _add(self, operator: str, value: str, result: str = "", **constants: Any) -> str:
+    def _add(self, operator: str, value: str, constants: Mapping[str, np.ndarray], result: str = "") -> str:
         """One node that reads a value and some constants; the name of what it gives."""
         helper, numpy_helper = _onnx().helper, _onnx().numpy_helper
         for name, array in constants.items():
-            self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array, np.float32), name))
+            self.constants.append(numpy_helper.from_array(np.asarray(array, np.float32, order="C"), name))
         result = result or f"{operator.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, [value, *constants], [result]))
         return result
