@@ -5,7 +5,8 @@
 Deviation: over states that a member visits when it is pushed about, the largest difference of an action, of
 ONNX in onnxruntime and of the NumPy reader. Time: of one action by itself, on one thread. With --drive, a
 process in an environment of its own, with onnxruntime, NumPy and Gymnasium alone, drives Gymnasium's own
-robot with every member, beside what `evaluate` measures here; starts differ, so both have an interval.
+robot with every member. Beside it what `Population.act` earns in our task from the very same starts, and what
+`evaluate` measures from its own.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ import polygait as pg
 from benchmarks.train import ROOT
 from polygait.episodes import Frame, Job, run_members
 from polygait.exporting.reader import Policy
+from polygait.tasks.mujoco import MujocoTask
 
 DATA = ROOT / "tests" / "data"
 DRIVER_HOME = ROOT / ".bench-venv-drive"
@@ -93,24 +95,38 @@ def driver_python() -> str:
 
 def drive(population: pg.Population, folder: Path, env_id: str, episodes: int) -> None:
     """What every member earns in Gymnasium's own environment, beside ours."""
-    print(f"\n| member | {env_id}, onnxruntime alone | steps | evaluate | ms per action, p50 / p99 |")
+    print(f"\n| member | {env_id}, onnxruntime alone | ours, same starts | largest difference | evaluate |")
     print("|---|---|---|---|---|")
-    ours = pg.evaluate(population, suite="nominal", episodes=episodes)
+    measured = pg.evaluate(population, suite="nominal", episodes=episodes)
     for member, path in pg.export(population, folder / "driven", all=True).policies.items():
         command = [driver_python(), "-P", str(ROOT / "benchmarks" / "_drive.py"), str(path), env_id]
         told = subprocess.run([*command, str(episodes)], stdout=subprocess.PIPE, text=True, check=True).stdout
         found = json.loads(told)
         if found["foreign"]:
             raise RuntimeError(f"The driver used {found['foreign']}.")
-        row = ours.filter(ours["member"] == member).row(0, named=True)
-        spread = row["std_return"] / math.sqrt(episodes)
-        returns = np.array(found["returns"])
-        times = " / ".join(f"{1000 * one:.3f}" for one in found["seconds"])
-        print(
-            f"| {member} | {returns.mean():,.0f} ± {returns.std(ddof=1) / math.sqrt(episodes):,.0f} | "
-            f"{np.mean(found['lengths']):,.0f} | {row['mean_return']:,.0f} ± {spread:,.0f} | {times} |",
-            flush=True,
-        )
+        theirs, ours = np.array(found["returns"]), from_starts(population, member, found["starts"])
+        row = measured.filter(measured["member"] == member).row(0, named=True)
+        cells = [f"{one.mean():,.1f} ± {one.std() / math.sqrt(episodes):,.0f}" for one in (theirs, ours)]
+        cells += [f"{np.abs(theirs - ours).max():.2g}"]
+        cells += [f"{row['mean_return']:,.1f} ± {row['std_return'] / math.sqrt(episodes):,.0f}"]
+        print(f"| {member} | {' | '.join(cells)} |", flush=True)
+
+
+def from_starts(
+    population: pg.Population, member: int, starts: Sequence[Sequence[list[float]]]
+) -> np.ndarray:
+    """What a member earns in our task from given positions and velocities."""
+    task = population.make_task(len(starts))
+    assert isinstance(task, MujocoTask)
+    qpos, qvel = (np.array(part) for part in zip(*starts, strict=True))
+    observation, total = task.set_state(qpos, qvel), np.zeros(len(starts))
+    running = np.ones(len(starts), bool)
+    while running.any():
+        step = task.step(population.act(observation, member))
+        total += step.reward * running
+        running &= ~(step.terminated | step.truncated)
+        observation = step.observation
+    return total
 
 
 def main(arguments: list[str]) -> None:
