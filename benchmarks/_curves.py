@@ -28,6 +28,8 @@ class Point(NamedTuple):
     mean_return: float
     falls: float
     """The share of test episodes that ended before their time."""
+    progress: float = math.nan
+    """Metres in an episode, where they were counted."""
 
 
 class Key(NamedTuple):

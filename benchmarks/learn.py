@@ -94,7 +94,7 @@ def _tested(
 ) -> Iterator[Point]:
     """How able every member is now."""
     starts = range(FIRST_START, FIRST_START + EPISODES)
-    outcome = training._nominal(cohort, state.kept.policies, starts)
+    outcome = training._judged(cohort, state.kept.policies, None, starts)
     returns = outcome.total_reward.reshape(cohort.size, EPISODES).mean(axis=1)
     falls = outcome.fell.reshape(cohort.size, EPISODES).mean(axis=1)
     for one, fell in zip(returns.tolist(), falls.tolist(), strict=True):

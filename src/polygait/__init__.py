@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polygait.config import Extension, TrainConfig
     from polygait.errors import UserError
     from polygait.evaluation import evaluate
+    from polygait.exporting import Exported, export
+    from polygait.finetuning import finetune
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
     from polygait.runs import extend, resume, train
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Adaptation",
+    "Exported",
     "Extension",
     "Population",
     "Robot",
@@ -50,7 +53,9 @@ __all__ = [
     "contact_shares",
     "diversity_score",
     "evaluate",
+    "export",
     "extend",
+    "finetune",
     "load",
     "make_task",
     "resume",
@@ -61,6 +66,7 @@ __all__ = [
 _HOMES = {
     "Adaptation": "polygait.adaptation",
     "Extension": "polygait.config",
+    "Exported": "polygait.exporting",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
     "StateFilter": "polygait.tasks.state",
@@ -77,7 +83,9 @@ _HOMES = {
     "contact_shares": "polygait.behaviour",
     "diversity_score": "polygait.behaviour",
     "evaluate": "polygait.evaluation",
+    "export": "polygait.exporting",
     "extend": "polygait.runs",
+    "finetune": "polygait.finetuning",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
     "resume": "polygait.runs",

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 import tyro
 
 from polygait.arguments import READING, gathered, on_the_command_line
+from polygait.commands.deploying import export, finetune
 from polygait.commands.experiments import filters, motivation
 from polygait.commands.measuring import adapt, behaviour, evaluate
 from polygait.commands.showing import render, report, tasks
@@ -32,6 +33,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "adapt": adapt,
     "trial": trial,
     "evaluate": evaluate,
+    "finetune": finetune,
+    "export": export,
     "behaviour": behaviour,
     "filters": filters,
     "motivation": motivation,

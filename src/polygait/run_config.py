@@ -9,7 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from polygait.config import TrainConfig, checked_kinds, count_problems, seed_problems, with_whole_numbers
+from polygait.config import (
+    FinetuneConfig,
+    TrainConfig,
+    checked_kinds,
+    count_problems,
+    seed_problems,
+    with_whole_numbers,
+)
 from polygait.config.settings import from_plain_record, with_setting
 from polygait.counts import LARGEST, read_count
 from polygait.diversity.method import Method
@@ -52,6 +59,8 @@ class RunConfig:
     """How far the bonus may move the reward, as a share of what the task pays; None where alpha counts."""
     fade: float = 0.0
     """The share of a member's training by which its bonus has faded away; 0 keeps it to the end."""
+    variation: str | None = None
+    """The changed world in which all of training happens; None is the nominal one."""
 
     @property
     def iterations(self) -> int:
@@ -84,8 +93,13 @@ class RunConfig:
         return dataclasses.replace(self, **{owner: record})
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration as plain data; the learner's settings are tagged with its name."""
+        """The configuration as plain data; the learner's settings are tagged with its name.
+
+        A nominal world is not mentioned: jobs of studies are named by this data, and keep their names.
+        """
         plain = dataclasses.asdict(self)
+        if self.variation is None:
+            del plain["variation"]
         return {**plain, "learner": {"name": self.learner.name, **plain["learner"]}}
 
     @classmethod
@@ -133,20 +147,54 @@ def resolve(config: TrainConfig) -> RunConfig:
         method_config=method.Config(**method.presets.get(preset, {})),
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
-    for text in config.overrides:
-        problem = _foreign(text, config)
+    run = _with_overrides(run, config.overrides, problems)
+    if method.single:  # the same whole rollouts as so many members together
+        run = dataclasses.replace(run, steps=members * run.steps_per_member)
+    return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
+
+
+def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str | None) -> RunConfig:
+    """The choices of a run that goes on from one member of another: that run's own, but for these.
+
+    No bonus: the member should become able, not different.
+    """
+    method, learner = METHODS.find("multi"), origin.learner_class
+    run = dataclasses.replace(
+        origin,
+        method=method.name,
+        method_config=method.Config(),
+        alpha=0.0,
+        members=1,
+        steps=config.steps,
+        seed=config.seed,
+        learner=dataclasses.replace(origin.learner, **learner.finetuning),
+        variation=variation,
+    )
+    problems = seed_problems(config.seed)
+    problems += count_problems(config, {"steps": 1}, most=LARGEST) + count_problems(config, {"threads": 1})
+    run = _with_overrides(run, config.overrides, problems)
+    if run.learner.network_widths((1, 1)) != origin.learner.network_widths((1, 1)):
+        raise UserError(
+            "A member keeps the layers of its networks when it goes on.",
+            f"Leave {learner.name}.policy_hidden and {learner.name}.critic_hidden out. Nothing was started.",
+        )
+    return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
+
+
+def _with_overrides(run: RunConfig, overrides: Iterable[str], problems: list[str]) -> RunConfig:
+    """The run with a user's settings, or one error for these and all earlier problems."""
+    for text in overrides:
+        problem = _foreign(text, run)
         if not problem:
             run, problem = _overridden(run, text)
         problems += [problem] if problem else []
     for section in run.sections.values():
         problems += section.problems()
     if not problems:
-        problems += _problems_together(run, method, learner)
+        problems += _problems_together(run)
     if problems:
         raise UserError("\n".join(problems), "Nothing was started.")
-    if method.single:  # the same whole rollouts as so many members together
-        run = dataclasses.replace(run, steps=members * run.steps_per_member)
-    return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
+    return run
 
 
 def is_foreign(setting: str, method: str, learner: str = TrainConfig.learner) -> bool:
@@ -207,17 +255,18 @@ def _problems_of_method(config: TrainConfig) -> list[str]:
     return found
 
 
-def _foreign(text: str, config: TrainConfig) -> str:
+def _foreign(text: str, run: RunConfig) -> str:
     """What to say of a setting that belongs to another method or learner; nothing of one's own."""
-    if not is_foreign(text, config.method, config.learner):
+    if not is_foreign(text, run.method, run.learner.name):
         return ""
     section = text.partition(".")[0]
-    kind, own = ("method", config.method) if section in METHODS.names() else ("learner", config.learner)
+    kind, own = ("method", run.method) if section in METHODS.names() else ("learner", run.learner.name)
     return f"{text} is for {section}; the {kind} is {own}."
 
 
-def _problems_together(run: RunConfig, method: type[Method], learner: type[Learner]) -> list[str]:
+def _problems_together(run: RunConfig) -> list[str]:
     """Choices that are possible alone but not together."""
+    method, learner = run.method_class, run.learner_class
     steps, found = run.learner.steps_per_iteration, []
     if steps % run.envs:
         more = steps + -steps % run.envs

@@ -7,7 +7,10 @@ import math
 import os
 import time
 import warnings
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from polygait.config import Extension, TrainConfig, checked_kinds, from_options
 from polygait.errors import UserError
@@ -33,9 +36,18 @@ def train(
 
 def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> RunFolder:
     """A new run folder with every choice written down, and whatever else its maker wants to remember."""
+    return begin_resolved(_prepared(resolve(config)), out, further=further)
+
+
+def begin_resolved(
+    resolved: RunConfig,
+    out: str | os.PathLike[str],
+    start: Mapping[str, np.ndarray] | None = None,
+    further: Mapping[str, Any] | None = None,
+) -> RunFolder:
+    """The same when every choice is made; its members may start from the arrays of a finished one."""
     out = run_path(out)
-    resolved = _prepared(resolve(config))
-    task = make_task(resolved.task, **resolved.task_options)
+    task = make_task(resolved.task, variation=resolved.variation, **resolved.task_options)
     state_filter = task.default_filter
     if resolved.remove is not None:
         state_filter = StateFilter.remove(task.layout, resolved.remove)
@@ -48,9 +60,9 @@ def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> R
         "versions": versions(),
         "seeds": {"seed": resolved.seed},
         "extension": {},
-        **further,
+        **(further or {}),
     }
-    return RunFolder.create(out, description)
+    return RunFolder.create(out, description, start)
 
 
 def resume(path: PopulationLike, threads: int | None = None, report: Report | None = None) -> Population:

@@ -41,7 +41,7 @@ from polygait.learning.rollout import (
 )
 from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
-from polygait.population.population import member_tensors, section
+from polygait.population.population import continued, member_tensors, section
 from polygait.population.store import RunFolder
 from polygait.progress import Progress, Report
 from polygait.run_config import RunConfig
@@ -109,7 +109,7 @@ class TrainIteration(NamedTuple):
 
 
 def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, stop: Interruption) -> None:
-    """Train some members from the checkpoint, or from nothing, to their end, and write them down."""
+    """Train some members from the checkpoint, or from their start, to their end, and write them down."""
     # The programs of the first turn are compiled before anything can be counted.
     report(_standing(cohort, checkpoint.iteration if checkpoint else 0)._replace(phase="compiling"))
     state = _initial_state(cohort)
@@ -150,7 +150,13 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         size = config.members - first if method.simultaneous else 1
     else:
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
-    task = make_task(config.task, num_envs=size * config.envs, num_threads=threads, **config.task_options)
+    task = make_task(
+        config.task,
+        num_envs=size * config.envs,
+        variation=config.variation,
+        num_threads=threads,
+        **config.task_options,
+    )
     learner = config.learner_class(
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
@@ -210,9 +216,11 @@ def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) 
 
 
 def _initial_state(cohort: Cohort) -> LoopState:
-    """Fresh networks, and every environment at the start of its own seed's first episode."""
+    """Fresh networks or those of the origin; every environment at the start of its seed's first episode."""
     config, task, size = cohort.config, cohort.task, cohort.size
     learner = cohort.learner.init(cohort.keys)
+    if origin := cohort.run.load_origin():
+        learner = continued(cohort.learner, learner, origin)
     members = range(cohort.first, cohort.first + size)
     seeds = [seed for member in members for seed in _env_seeds(config.seed, member, config.envs)]
     earlier = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
@@ -236,7 +244,7 @@ def _kept(cohort: Cohort, kept: BestPolicy, newest: PolicyState) -> BestPolicy:
     """The newest weights, or those of the best single deterministic episode so far, as the authors do."""
     if cohort.config.keep == "last":
         return BestPolicy(newest, kept.score)
-    score = _nominal(cohort, newest, _CHOOSING).total_reward
+    score = _judged(cohort, newest, cohort.config.variation, _CHOOSING).total_reward
     better = score > kept.score
     chosen = jax.tree.map(
         lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old),
@@ -250,10 +258,10 @@ def _like(leaf: Any, value: np.ndarray) -> Any:
     return value.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else jax.numpy.asarray(value, leaf.dtype)
 
 
-def _nominal(cohort: Cohort, policies: PolicyState, seeds: Sequence[int]) -> Outcome:
-    """Episodes with mean actions in the nominal world, the same starts for every member."""
+def _judged(cohort: Cohort, policies: PolicyState, variation: str | None, seeds: Sequence[int]) -> Outcome:
+    """Episodes with mean actions in one world, the same starts for every member."""
     config = cohort.config
-    jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in seeds]
+    jobs = [Job(member, variation, seed) for member in range(cohort.size) for seed in seeds]
 
     def actor(members: Sequence[int], num_envs: int) -> Actor:
         return cohort.learner.actor(member_of(policies, np.array(members)), num_envs, ALONE)
@@ -301,24 +309,35 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     actor = cohort.learner.actor(policies, config.envs, TRAINING_TILE)
     fresh = _collect(cohort, actor, state.position, config.iterations)
     metrics = cohort.method.metrics(state.method, fresh)
-    outcome = _nominal(cohort, policies, range(NOMINAL_EPISODES))
-    returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
-    fell, speed = (one.reshape(cohort.size, NOMINAL_EPISODES) for one in (outcome.fell, outcome.speed))
+    scores = _scores(cohort, policies)
     recent = recent_mean(state.recent)
     exported = cohort.method.export(state.method)
     finished = jax.tree.map(np.asarray, (policies, cohort.learner.critic(state.learner)))
     for row in range(cohort.size):
         summary = {
-            "nominal_return": float(returns[row].mean()),
-            "nominal_std": float(returns[row].std()),
-            "nominal_falls": float(fell[row].mean()),
-            **({"nominal_speed": float(speed[row].mean())} if np.isfinite(speed[row]).all() else {}),
+            **{name: float(values[row]) for name, values in scores.items()},
             "training_return": float(recent[row]),
             **{name: float(values[row]) for name, values in metrics.items()},
         }
         policy, critic = member_of(finished, row)
         tensors = member_tensors(policy, critic, exported[row])
         cohort.run.save_member(cohort.first + row, tensors, config.steps_per_member, summary)
+
+
+def _scores(cohort: Cohort, policies: PolicyState) -> dict[str, np.ndarray]:
+    """What finished members earn in the nominal world, and in that of their training where it is another."""
+    worlds = {"nominal": None} | ({"variation": variation} if (variation := cohort.config.variation) else {})
+    found: dict[str, np.ndarray] = {}
+    for world, text in worlds.items():
+        outcome = _judged(cohort, policies, text, range(NOMINAL_EPISODES))
+        returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
+        fell, speed = (
+            values.reshape(cohort.size, NOMINAL_EPISODES).mean(axis=1)
+            for values in (outcome.fell, outcome.speed)
+        )
+        found |= {f"{world}_return": returns.mean(axis=1), f"{world}_std": returns.std(axis=1)}
+        found |= {f"{world}_falls": fell, f"{world}_speed": speed}
+    return {name: values for name, values in found.items() if np.isfinite(values).all()}
 
 
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:

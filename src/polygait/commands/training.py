@@ -27,7 +27,7 @@ def train(*, out: str, options: Annotated[TrainConfig, Flat], tensorboard: Tenso
     """
     from polygait.runs import train as train_run
 
-    _run(out, lambda report: train_run(options, out, report), tensorboard)
+    show_training(out, lambda report: train_run(options, out, report), tensorboard)
 
 
 def resume(run: RunPath, /, *, threads: Threads = None, tensorboard: Tensorboard = False) -> None:
@@ -50,7 +50,7 @@ def resume(run: RunPath, /, *, threads: Threads = None, tensorboard: Tensorboard
         more = "" if single else f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
         print(f"{run} is already finished{more}")
         return
-    _run(run, lambda report: resume_run(run, threads, report), tensorboard)
+    show_training(run, lambda report: resume_run(run, threads, report), tensorboard)
 
 
 def extend(
@@ -67,10 +67,10 @@ def extend(
     """
     from polygait.runs import extend as extend_run
 
-    _run(run, lambda report: extend_run(run, options, threads, report), tensorboard)
+    show_training(run, lambda report: extend_run(run, options, threads, report), tensorboard)
 
 
-def _run(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
+def show_training(path: str, work: Callable[[Any], Population], tensorboard: bool) -> None:
     """Training with progress, and its members."""
     from polygait.progress import all_of, printer
     from polygait.tensorboard import event_writer

@@ -84,6 +84,34 @@ class Extension:
 
 
 @dataclass(frozen=True)
+class FinetuneConfig:
+    """How a member goes on learning in a changed world."""
+
+    member: int | str = "auto"
+    """Which member; auto is the one that adapt chooses in this world."""
+    steps: int = 200_000
+    """Environment steps, rounded up to whole rollouts."""
+    seed: int = 0
+    """All randomness follows from it."""
+    threads: int | None = None
+    """Physics threads; all cores when left out. Results do not depend on it."""
+    overrides: Annotated[tuple[str, ...], _SET] = ()
+    """Any other setting of the learner, for example ppo.learning_rate=1e-4; all others are the run's own."""
+
+
+@dataclass(frozen=True)
+class ExportConfig:
+    """Which members to write for other runtimes, and how."""
+
+    member: int | None = None
+    """Which member; may be left out where there is only one."""
+    all: bool = False
+    """Every member, into a folder."""
+    format: str = "onnx"
+    """onnx; or numpy, an .npz file with a reader beside it that needs NumPy alone."""
+
+
+@dataclass(frozen=True)
 class AdaptConfig:
     """How to find the member that still works."""
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Float32, Key
 
+from polygait.errors import UserError
 from polygait.learning.acting import TRAINING_TILE
 from polygait.learning.normalizer import Moments
 from polygait.learning.rollout import Actor, Rollout
@@ -35,6 +36,21 @@ class PolicyState(NamedTuple):
     moments: Moments
 
 
+class PlainPolicy(NamedTuple):
+    """A mean action as arithmetic that any runtime can do.
+
+    x = clip((s − center)·factor, ±CLIP) where observations are normalised; activation(x·W + b) through the
+    hidden layers; tanh(x·W + b) in the end.
+    """
+
+    weights: tuple[Float32[np.ndarray, "_ _"], ...]
+    biases: tuple[Float32[np.ndarray, " _"], ...]
+    activation: str
+    """tanh or relu."""
+    center: Float32[np.ndarray, " state"] | None = None
+    factor: Float32[np.ndarray, " state"] | None = None
+
+
 class LearnerUpdate(NamedTuple):
     """A learner's state after learning from a rollout."""
 
@@ -51,6 +67,8 @@ class Learner(ABC):
     """Its settings, a frozen dataclass: see config/learners.py for what is asked of it."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Values of Config that differ from its defaults, per preset."""
+    finetuning: ClassVar[Mapping[str, Any]] = {}
+    """Values of Config with which a finished member goes on learning, whatever it was trained with."""
     envs: ClassVar[Mapping[str, int]]
     """Environments per member, per preset."""
     off_policy: ClassVar[bool] = False
@@ -67,6 +85,10 @@ class Learner(ABC):
     @abstractmethod
     def init(self, keys: Key[Array, " member"]) -> Any:
         """Fresh members, one for each key."""
+
+    def start_from(self, state: Any, policies: PolicyState, critics: Any) -> Any:
+        """Fresh members that begin with what finished ones left; all else stays as `init` made it."""
+        raise UserError(f"{self.name} cannot go on from a finished member.", "Train one from nothing.")
 
     def policy(self, state: Any, iteration: int) -> Actor:
         """Who acts in the next rollout."""
@@ -98,6 +120,10 @@ class Learner(ABC):
     @abstractmethod
     def policy_shape(self) -> PolicyState:
         """The shapes and types of one member's policy, to read it from a file."""
+
+    def plain(self, policy: PolicyState) -> PlainPolicy:
+        """One member's policy as plain arithmetic, to be written for other runtimes."""
+        raise UserError(f"Policies of {self.name} cannot be exported.", "Learners of polygait's own can.")
 
     def snapshot(self) -> Mapping[str, np.ndarray]:
         """What must be saved besides the state."""

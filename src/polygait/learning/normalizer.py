@@ -84,7 +84,7 @@ def normalize(
 
 def center_and_factor(
     moments: Moments,
-) -> tuple[Float32[np.ndarray, "member state"], Float32[np.ndarray, "member state"]]:
+) -> tuple[Float32[np.ndarray, "*member state"], Float32[np.ndarray, "*member state"]]:
     """What to subtract from observations and what to multiply with; a constant feature becomes 0."""
     constant = moments.variance < SMALLEST_VARIANCE
     factor = np.where(constant, 1.0, 1.0 / np.sqrt(np.where(constant, 1.0, moments.variance)))

@@ -40,6 +40,7 @@ _MEMBER: dict[str, tuple[type, ...]] = {
     "steps": (int,),
     "summary": (dict,),
 }
+_ORIGIN: dict[str, tuple[type, ...]] = {"sha256": (str,), "size": (int,)}
 _MEMBER_FILE = re.compile(r"members/[0-9]{3,9}(-rewritten)?\.safetensors")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RESTORE = "Restore it from a copy of the run."
@@ -152,6 +153,8 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
             LogMark.from_json(manifest["log"])
         except ValueError as error:
             yield f"log {error}"
+    if "origin" in manifest:  # only where members start from another run's
+        yield from _origin_problems(manifest["origin"])
     indices: set[int] = set()
     files: set[str] = set()
     for place, member in enumerate(manifest["members"]):
@@ -169,6 +172,15 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         else:
             indices.add(member["index"])
             files.add(member["file"])
+
+
+def _origin_problems(origin: Any) -> Iterator[str]:
+    if not isinstance(origin, dict):
+        yield "origin is not an object"
+    elif wrong := list(_misfits(origin, _ORIGIN, "origin.")):
+        yield from wrong
+    elif not _SHA256.fullmatch(origin["sha256"]) or origin["size"] < 0:
+        yield "origin must have a size and a sha256 of 64 hexadecimal digits"
 
 
 def _misfits(record: dict[str, Any], fields: dict[str, tuple[type, ...]], prefix: str) -> Iterator[str]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from polygait.errors import UserError
 from polygait.learning.acting import ALONE
-from polygait.learning.learner import PolicyState, Sizes
+from polygait.learning.learner import Learner, PlainPolicy, PolicyState, Sizes
 from polygait.learning.rollout import Actor
-from polygait.learning.stacking import stacked
+from polygait.learning.stacking import member_of, stacked
 from polygait.population.store import RunFolder
 from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
@@ -138,6 +138,11 @@ class Population:
         policies = stacked([self.members[member].policy for member in members])
         return self._learner.actor(policies, num_envs, ALONE)
 
+    def plain(self, member: int) -> PlainPolicy:
+        """One member's mean action as plain arithmetic, for other runtimes."""
+        self.require_member(member)
+        return self._learner.plain(self.members[member].policy)
+
     def require_member(self, member: int) -> None:
         """Say which members there are to who asks for another."""
         whole = isinstance(member, numbers.Integral) and not isinstance(member, bool)
@@ -198,6 +203,17 @@ def member_tensors(
     tensors = {f"brain{name}": array for name, array in flatten_tree(policy).items()}
     tensors |= {f"critic{name}": array for name, array in flatten_tree(critic).items()}
     return tensors | {f"method.{name}": array for name, array in method.items()}
+
+
+def continued(learner: Learner, fresh: Any, tensors: Mapping[str, np.ndarray]) -> Any:
+    """A learner's fresh state in which every member goes on from what one member's file holds."""
+
+    def for_all(part: Any, prefix: str) -> Any:
+        kept = unflatten_tree(member_of(part, 0), section(tensors, prefix))
+        return jax.tree.map(lambda one, like: np.stack([one] * len(like)), kept, part)
+
+    policies = for_all(learner.export(fresh), "brain")
+    return learner.start_from(fresh, policies, for_all(learner.critic(fresh), "critic"))
 
 
 def section(tensors: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
     RUN/manifest.json                      what the run is, which members it has, their checksums
     RUN/members/000.safetensors            finished members
+    RUN/origin.safetensors                 the member of another run from which all of these started, if any
     RUN/metrics.jsonl                      the log, one JSON object a line
     RUN/checkpoints/00001234.safetensors   the newest two states of training, by iteration
     RUN/lock                               held while a process writes
@@ -52,6 +53,7 @@ from polygait.storage.files import (
 from polygait.storage.lock import RunLock
 from polygait.storage.tensors import FILE_LIMIT, pack, unpack
 
+_ORIGIN = "origin.safetensors"
 _WRITTEN = re.compile(r"manifest\.json|[0-9]{3,}(-rewritten)?\.safetensors")
 _OWN_FIELDS = frozenset({"format", "sha256", "members", "log", "created", "updated"})
 
@@ -66,26 +68,58 @@ class RunFolder:
         self._metrics = MetricsLog(path / "metrics.jsonl")
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], description: dict[str, Any]) -> RunFolder:
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        description: dict[str, Any],
+        start: Mapping[str, np.ndarray] | None = None,
+    ) -> RunFolder:
         """Begin a run in a new or empty folder.
 
         The description holds config, task, layout, filter, versions and seeds, and what else the
-        caller wants to remember; the members, the times and `complete` are added here.
+        caller wants to remember; the members, the times and `complete` are added here. With the arrays of
+        a finished member to start from, the folder keeps a copy: it needs no other run.
         """
         run = Path(path)
         _refuse_own_fields(description)
         now = _now()
         log = MetricsLog(run / "metrics.jsonl").mark()._asdict()
         manifest = {"complete": False, **description, "members": [], "log": log}
+        copied = None if start is None else pack(start)
+        if copied is not None:
+            seal = {"sha256": hashlib.sha256(copied).hexdigest(), "size": len(copied)}
+            manifest["origin"] = {**description.get("origin", {}), **seal}
         data = encode_manifest(manifest | {"created": now, "updated": now})
         with explaining_writes(run, START_AGAIN):
-            _require_unused(run)
+            cls.require_unused(run)
             make_folder(run)
         refuse_links(run)
         with RunLock(run / "lock", START_AGAIN).hold():
-            _require_unused(run)
+            cls.require_unused(run)
+            if copied is not None:  # before the manifest that lists it: a run without its start never exists
+                write_atomically(run / _ORIGIN, copied, START_AGAIN)
             write_atomically(run / "manifest.json", data, START_AGAIN)
         return cls.open(run)
+
+    @staticmethod
+    def require_unused(path: str | os.PathLike[str]) -> None:
+        """Stop before a folder that holds a run or somebody's files."""
+        run = Path(path)
+        if not run.exists():
+            return
+        if not run.is_dir():
+            raise UserError(f"Cannot begin a run in {run}: it is a file.", "Choose another --out.")
+        if (run / "manifest.json").exists():
+            raise UserError(
+                f"There is a run in {run} already.",
+                f"Go on with `polygait resume {run}` or choose another --out.",
+            )
+        leftovers = {"lock", ".manifest.json.tmp", _ORIGIN, f".{_ORIGIN}.tmp"}
+        if others := sorted(entry.name for entry in run.iterdir() if entry.name not in leftovers):
+            raise UserError(
+                f"Cannot begin a run in {run}: the folder is not empty ({others[0]!r}).",
+                "Choose another --out.",
+            )
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
@@ -150,19 +184,16 @@ class RunFolder:
             known = ", ".join(map(str, members)) or "none yet"
             raise UserError(f"{self.path} has no member {index}.", f"Finished members: {known}.")
         entry = members[index]
-        path = self.path / entry.file
         remedy = "Restore it from a copy of the run; the other members are not affected."
-        try:
-            data = read_bounded(path, FILE_LIMIT)
-        except FileNotFoundError:
-            raise UserError(f"Damaged: {path} is missing.", remedy) from None
-        if len(data) < entry.size:
-            raise UserError(
-                f"Damaged: {path} is truncated: {len(data):,} of {entry.size:,} bytes are left.", remedy
-            )
-        if hashlib.sha256(data).hexdigest() != entry.sha256 or len(data) > entry.size:
-            raise UserError(f"Damaged: {path} was altered; its checksum does not fit.", remedy)
-        return unpack(data, path)[0]
+        return _sealed_arrays(self.path / entry.file, entry.size, entry.sha256, remedy)
+
+    def load_origin(self) -> dict[str, np.ndarray] | None:
+        """The arrays of the finished member from which the run's members start; None where from nothing."""
+        origin = self._manifest.get("origin")
+        if origin is None:
+            return None
+        remedy = "Restore it from a copy of the run; finished members are not affected."
+        return _sealed_arrays(self.path / _ORIGIN, origin["size"], origin["sha256"], remedy)
 
     def save_checkpoint(
         self, iteration: int, tensors: Mapping[str, np.ndarray], metadata: dict[str, Any]
@@ -232,6 +263,19 @@ class RunFolder:
             self._manifest = read_manifest(self.path)
 
 
+def _sealed_arrays(path: Path, size: int, sha256: str, remedy: str) -> dict[str, np.ndarray]:
+    """The arrays of a file that the manifest lists; one that is not as listed is named."""
+    try:
+        data = read_bounded(path, FILE_LIMIT)
+    except FileNotFoundError:
+        raise UserError(f"Damaged: {path} is missing.", remedy) from None
+    if len(data) < size:
+        raise UserError(f"Damaged: {path} is truncated: {len(data):,} of {size:,} bytes are left.", remedy)
+    if hashlib.sha256(data).hexdigest() != sha256 or len(data) > size:
+        raise UserError(f"Damaged: {path} was altered; its checksum does not fit.", remedy)
+    return unpack(data, path)[0]
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -239,21 +283,3 @@ def _now() -> str:
 def _refuse_own_fields(fields: dict[str, Any]) -> None:
     if own := sorted(_OWN_FIELDS & fields.keys()):
         raise UserError(f"The run folder itself keeps {', '.join(own)}.", "Leave these fields out.")
-
-
-def _require_unused(run: Path) -> None:
-    """Stop before a folder that holds a run or somebody's files."""
-    if not run.exists():
-        return
-    if not run.is_dir():
-        raise UserError(f"Cannot begin a run in {run}: it is a file.", "Choose another --out.")
-    if (run / "manifest.json").exists():
-        raise UserError(
-            f"There is a run in {run} already.",
-            f"Go on with `polygait resume {run}` or choose another --out.",
-        )
-    leftovers = {"lock", ".manifest.json.tmp"}
-    if others := sorted(entry.name for entry in run.iterdir() if entry.name not in leftovers):
-        raise UserError(
-            f"Cannot begin a run in {run}: the folder is not empty ({others[0]!r}).", "Choose another --out."
-        )

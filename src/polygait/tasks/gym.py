@@ -52,6 +52,7 @@ class GymTask(BatchedTask):
         spec = self._envs[0].spec
         self.name = env if isinstance(env, str) else (spec.id if spec else "gymnasium")
         self._low, self._high = _action_bounds(self._envs[0].action_space, self.name)
+        self.action_bounds = self._low, self._high
         self.layout = _layout(layout, int(np.prod(self._envs[0].observation_space.shape or (0,))))
         self.default_filter = StateFilter.identity(self.layout)
         self.max_episode_steps = int(limit or (spec and spec.max_episode_steps) or 1000)

@@ -20,6 +20,7 @@ LAYOUT = StateLayout.of(
         "base.orientation": ("x", "y", "z", "w"),
     }
 )
+UNITS = {"*.position.*": "rad", "*.velocity.*": "rad/s", "*.torque.*": "N·m", "base.orientation.*": "1"}
 REMOVED = ("*.position",)
 """The eight motor angles."""
 MOTORS = tuple(f"motor_{leg}_{side}" for leg in LEGS for side in SIDES)

@@ -11,6 +11,7 @@ import numpy as np
 from polygait.tasks.robot import Motion, Physics, Robot
 
 GYMNASIUM_MODELS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+GYMNASIUM_LICENCE = "MIT (a model of Gymnasium)"
 _CONTROL_COST = 1e-3
 _RESET_NOISE = 5e-3
 
@@ -20,6 +21,8 @@ class PlanarRobot(Robot):
 
     model_file: str
     frame_skip = 4
+    units = {"torso.position.height": "m", "torso.velocity.[xz]": "m/s", "*.velocity.*": "rad/s", "*": "rad"}
+    licence = GYMNASIUM_LICENCE
 
     def spec(self) -> mujoco.MjSpec:
         return mujoco.MjSpec.from_file(str(GYMNASIUM_MODELS / self.model_file))

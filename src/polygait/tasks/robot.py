@@ -66,6 +66,8 @@ class Motors(ABC):
     """Motors with a law of their own between actions and torques, which acts anew in every substep."""
 
     action_names: tuple[str, ...]
+    meaning: str = ""
+    """What an action asks for, in a sentence."""
     settling: int
     """Substeps for which a new robot stands at rest before its episode begins."""
 
@@ -104,6 +106,11 @@ class Robot(ABC):
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
     """Further fields of MjData that the methods below read from `physics.derived`."""
+    units: Mapping[str, str] = {}
+    """The unit of every number of the state by patterns of names, the first that fits; for who reads an
+    exported policy."""
+    licence: str = ""
+    """Of the model, where it is known."""
     motors: Motors | None = None
     """What stands between actions and torques; without it, actions are the model's controls."""
 

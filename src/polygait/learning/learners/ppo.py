@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -11,9 +12,15 @@ from jaxtyping import Array, Float, Key
 from polygait.config import PPOConfig
 from polygait.learning.acting import NumpyPolicy
 from polygait.learning.batch import prepare_batch
-from polygait.learning.learner import Learner, LearnerUpdate, PolicyState
+from polygait.learning.learner import Learner, LearnerUpdate, PlainPolicy, PolicyState
 from polygait.learning.networks import Critic, Policy
-from polygait.learning.normalizer import Normalizer, initial_moments, initial_normalizer
+from polygait.learning.normalizer import (
+    Normalizer,
+    center_and_factor,
+    initial_moments,
+    initial_normalizer,
+)
+from polygait.learning.optimizer import exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
 
@@ -43,11 +50,22 @@ class PPO(Learner):
         },
     }
 
+    finetuning = {"anneal_iterations": None}  # over the steps that are asked for now
+
     config: PPOConfig
 
     def init(self, keys: Key[Array, " member"]) -> PPOState:
         networks = initial_networks(keys, self.sizes, self.config)
         return PPOState(networks, initial_normalizer(len(keys), self.num_envs, self.sizes.observation))
+
+    def start_from(self, state: PPOState, policies: PolicyState, critics: Critic) -> PPOState:
+        """Optimisers and the scale of rewards begin anew, as does the noise unless it is learned."""
+        policy: Policy = policies.policy
+        if not self.config.learn_std:
+            policy = policy.exploring(exploration_std(0, self.config))
+        networks = eqx.tree_at(lambda one: (one.policy, one.critic), state.networks, (policy, critics))
+        normalizer = state.normalizer._replace(observation=policies.moments)
+        return PPOState(jax.device_put(networks), normalizer)
 
     def update(
         self,
@@ -70,6 +88,12 @@ class PPO(Learner):
     def actor(self, policies: PolicyState, num_envs: int, tile: int) -> NumpyPolicy:
         moments = policies.moments if self.config.normalize_observations else None
         return NumpyPolicy(policies.policy, moments, num_envs, tile)
+
+    def plain(self, policy: PolicyState) -> PlainPolicy:
+        network = policy.policy.network
+        layers = tuple(map(np.asarray, network.weights)), tuple(map(np.asarray, network.biases))
+        normalization = center_and_factor(policy.moments) if self.config.normalize_observations else ()
+        return PlainPolicy(*layers, network.activation, *normalization)
 
     def policy_shape(self) -> PolicyState:
         policy = jax.eval_shape(lambda: Policy(jax.random.key(0), self.sizes, self.config))

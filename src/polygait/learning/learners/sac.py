@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Float32, Key
 
 from polygait.config import SACConfig
 from polygait.learning.acting import TRAINING_TILE
-from polygait.learning.learner import Learner, LearnerUpdate, PolicyState, Sizes
+from polygait.learning.learner import Learner, LearnerUpdate, PlainPolicy, PolicyState, Sizes
 from polygait.learning.normalizer import initial_moments
 from polygait.learning.replay import Replay
 from polygait.learning.rollout import Actor, Rollout
@@ -31,19 +32,27 @@ class SAC(Learner):
     envs = {"robust": 16, "paper": 16}
     off_policy = True
     log_interval = 32
+    finetuning = {"initial_temperature": 0.1}  # an able policy that is paid for noise alone forgets its gait
 
     config: SACConfig
 
     def __init__(self, config: SACConfig, sizes: Sizes, num_envs: int) -> None:
         super().__init__(config, sizes, num_envs)
         self._replays: list[Replay] = []
+        self._able = False
 
     def init(self, keys: Key[Array, " member"]) -> SACNetworks:
         self._replays = [Replay(self.config.replay_size, self.sizes) for _ in keys]
         return jax.device_put(stacked([initial_networks(key, self.sizes, self.config) for key in keys]))
 
+    def start_from(self, state: SACNetworks, policies: PolicyState, critics: Critics) -> SACNetworks:
+        """Optimisers, temperature and replay buffer begin anew; the policy itself fills the buffer."""
+        self._able = True
+        started = eqx.tree_at(lambda one: (one.actor.policy, one.critics), state, (policies.policy, critics))
+        return jax.device_put(started)
+
     def policy(self, state: SACNetworks, iteration: int) -> Actor:
-        if self._is_warm(iteration):
+        if self._able or self._is_warm(iteration):
             return self.actor(self.export(state), self.num_envs, TRAINING_TILE)
         return EvenActor(self.sizes.action)
 
@@ -104,6 +113,13 @@ class SAC(Learner):
 
     def actor(self, policies: PolicyState, num_envs: int, tile: int) -> NumpySquashed:
         return NumpySquashed(policies.policy, num_envs, tile)
+
+    def plain(self, policy: PolicyState) -> PlainPolicy:
+        """The last layer without its half for the spread of actions."""
+        network, size = policy.policy.network, self.sizes.action
+        weights, biases = list(map(np.asarray, network.weights)), list(map(np.asarray, network.biases))
+        weights[-1], biases[-1] = weights[-1][:, :size], biases[-1][:size]
+        return PlainPolicy(tuple(weights), tuple(biases), network.activation)
 
     def policy_shape(self) -> PolicyState:
         policy: Any = jax.eval_shape(

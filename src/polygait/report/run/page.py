@@ -65,6 +65,8 @@ def run_page(findings: Findings, gallery: Gallery) -> str:
     config = findings.config
     method = method_title(config.method)
     size = f"{len(findings.entries)} members × {config.steps:,} steps"
+    if origin := findings.run.manifest.get("origin"):
+        method = f"member {origin['member']} of {origin['run']}, fine-tuned in {origin['variation']}"
     subtitle = f"{config.task} · {method} · {size} · seed {config.seed}"
     name = findings.run.path.resolve().name
     return page(name, subtitle, sections, charts.frame, {"member": findings.best})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from polygait.config import TrainConfig
 from polygait.config.settings import setting_text
@@ -12,6 +14,18 @@ from polygait.run_config import RunConfig, resolve
 
 _ALWAYS = ("method", "members", "steps", "seed")
 """Options that are told even where they are the usual ones."""
+
+
+def run_command(config: RunConfig, manifest: Mapping[str, Any], out: str) -> str:
+    """The command of a run: `polygait train …`, or `polygait finetune …` where it started from a member."""
+    if "origin" not in manifest:
+        return train_command(config, out)
+    origin = manifest["origin"]
+    words = ["polygait", "finetune", origin["run"], "--variation", origin["variation"]]
+    words += ["--member", str(origin["member"]), "--steps", str(config.steps), "--seed", str(config.seed)]
+    if origin["settings"]:
+        words += ["--set", *origin["settings"]]
+    return shlex.join([*words, "--out", out])
 
 
 def train_command(config: RunConfig, out: str) -> str:

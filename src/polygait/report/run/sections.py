@@ -16,7 +16,7 @@ from polygait.report.run.evidence import ChosenMember
 from polygait.report.run.findings import Findings
 from polygait.report.run.gallery import Gallery, Story
 from polygait.report.run.members import number, picture_rows
-from polygait.report.run.reproduce import train_command
+from polygait.report.run.reproduce import run_command
 from polygait.report.web.html import Html, command, joined, table, tag
 from polygait.report.web.parts import flat, gap_list, tiles
 from polygait.run_config import RunConfig
@@ -146,7 +146,7 @@ def making_section(findings: Findings) -> Html:
     return joined(
         [
             tag("p", "The same seed and versions on the same kind of machine give the same bits:"),
-            tag("p", command(train_command(findings.config, findings.path))),
+            tag("p", command(run_command(findings.config, manifest, findings.path))),
             tag("p", f"Begun {_day(manifest['created'])}, last changed {_day(manifest['updated'])}."),
             tag("p", f"Versions: {versions}."),
             tag("details", tag("summary", "Every setting"), settings),

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from polygait.tasks.defaults import TaskDefaults, for_all_presets
-from polygait.tasks.planar import GYMNASIUM_MODELS
+from polygait.tasks.planar import GYMNASIUM_LICENCE, GYMNASIUM_MODELS
 from polygait.tasks.robot import Motion, Physics, Robot
 from polygait.tasks.state import StateLayout
 
@@ -46,6 +46,16 @@ class Ant(Robot):
     """
 
     name = "ant"
+    units = {
+        "torso.height.z": "m",
+        "torso.orientation.*": "1",
+        "torso.linear_velocity.*": "m/s",
+        "*velocity.*": "rad/s",
+        "contact.*.force_?": "N",
+        "contact.*.torque_?": "N·m",
+        "leg_*.position.*": "rad",
+    }
+    licence = GYMNASIUM_LICENCE
     frame_skip = 5
     fields = ("xpos", "cfrc_ext")
     feet = {f"leg_{leg}": f"{ankle}_geom" for leg, ankle in enumerate(_ANKLES, start=1)}

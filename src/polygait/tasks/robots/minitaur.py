@@ -35,6 +35,10 @@ class MinitaurMotors(Motors):
     """The motor law of `minitaur_motor.py` on a batch; voltage and damping are fields of the model."""
 
     action_names = rules.ACTIONS
+    meaning = (
+        "A swing and an extension per leg: its two motors go to π − π/4·(extension + 1.5) ± π/4·swing rad, "
+        "by motor_targets and motor_torques in tasks/minitaur_motor.py."
+    )
     settling = SETTLING
 
     def commands(self, actions: np.ndarray) -> np.ndarray:
@@ -65,6 +69,8 @@ class Minitaur(Robot):
 
     name = "minitaur"
     layout = rules.LAYOUT
+    units = rules.UNITS
+    licence = "MIT (polygait's own model)"
     frame_skip = SUBSTEPS
     feet = rules.FEET
     conditions = rules.CONDITIONS

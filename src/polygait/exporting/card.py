@@ -1,0 +1,140 @@
+"""What an exported policy says about itself: joints, actions, observations, rate, where it comes from."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polygait.population.population import Population
+from polygait.population.store import RunFolder
+from polygait.tasks.task import Task
+from polygait.versions import versions
+
+FORMAT = 1
+
+
+class Law(NamedTuple):
+    """From an action in [−1, 1] to a control: default + scale·action, cut to [low, high]."""
+
+    default: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, task: Task) -> Law:
+        """A task's own law; without one its controls are the actions, but for Gymnasium's bounds."""
+        size = task.action_size
+        if (law := getattr(task, "action_law", None)) is not None:
+            return cls(*(np.array(part, np.float32) for part in (law.default, law.scale, law.low, law.high)))
+        low, high = getattr(task, "action_bounds", (np.full(size, -1.0), np.full(size, 1.0)))
+        found = (low + high) / 2, (high - low) / 2, low, high
+        return cls(*(np.asarray(part, np.float32) for part in found))
+
+    def controls(self, actions: np.ndarray) -> np.ndarray:
+        """What actions come to."""
+        return np.clip(self.default + self.scale * actions, self.low, self.high)
+
+
+def make_card(population: Population, member: int, task: Task) -> dict[str, Any]:
+    """Everything a user of the file needs to know, as plain data; None where it is not known."""
+    robot, chosen = getattr(task, "robot", None), population.members[member]
+    origin = RunFolder.open(population.path).manifest.get("origin")
+    policy = population.plain(member)
+    return {
+        "format": FORMAT,
+        "task": population.config.task,
+        "run": str(population.path),
+        "member": chosen.index,
+        "weights": population.weights(member),
+        "steps": chosen.steps,
+        "trained_in": population.config.variation or "nominal",
+        "started_from": origin and {name: origin[name] for name in ("run", "member", "weights")},
+        "versions": versions(),
+        "licence": getattr(robot, "licence", "") or None,
+        "control_rate": 1 / task.time_step if task.time_step else None,
+        "observations": [{"name": name, "unit": _unit(name, task)} for name in population.layout.names],
+        "actions": _actions(task),
+        "joints": _joints(task),
+        "layers": len(policy.weights),
+        "activation": policy.activation,
+        "normalised": policy.center is not None,
+    }
+
+
+def _unit(name: str, task: Task) -> str | None:
+    units = getattr(getattr(task, "robot", task), "units", {})
+    return next((unit for pattern, unit in units.items() if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+def _actions(task: Task) -> dict[str, Any]:
+    """Names, meaning, and what the law of the task says of each."""
+    law = getattr(task, "action_law", None)
+    motors = getattr(getattr(task, "robot", None), "motors", None)
+    meaning = getattr(motors, "meaning", "") or "The control of the actuator that has this name."
+    found: dict[str, Any] = {"names": list(task.anatomy.actions), "meaning": meaning}
+    found |= {name: part.tolist() for name, part in Law.of(task)._asdict().items()}
+    if law is not None:
+        found |= {name: list(getattr(law, name)) for name in ("kinds", "units", "stiffness", "damping")}
+    return found
+
+
+def _joints(task: Task) -> dict[str, Any]:
+    """The joints that are driven, in the order of the motors, and where they stand at rest."""
+    names = list(task.anatomy.motors or task.anatomy.actions)
+    robot, model = getattr(task, "robot", None), getattr(task, "model", None)
+    rest = None
+    if robot is not None and robot.motors is not None:
+        rest = robot.motors.rest(1)[0].tolist()
+    elif model is not None and all(name in task.anatomy.joints for name in names):
+        places = [model.jnt_qposadr[task.anatomy.joints[name][0]] for name in names]
+        rest = model.qpos0[places].tolist()
+    return {"names": names, "rest": rest}
+
+
+def onnx_metadata(card: dict[str, Any]) -> dict[str, str]:
+    """The card as texts by key: those that mjlab and rsl_rl's users know, and the whole of it as JSON.
+
+    Lists are joined by commas. `action_scale` and `default_joint_pos` belong to the output `actions`; the
+    output `controls` holds them already.
+    """
+    actions, joints = card["actions"], card["joints"]
+    known = {
+        "run_path": card["run"],
+        "joint_names": joints["names"],
+        "default_joint_pos": joints["rest"],
+        "joint_stiffness": actions.get("stiffness"),
+        "joint_damping": actions.get("damping"),
+        "action_names": actions["names"],
+        "action_scale": actions["scale"],
+        "action_offset": actions["default"],
+        "observation_names": [one["name"] for one in card["observations"]],
+        "command_names": [],
+        "control_rate": card["control_rate"],
+        "polygait": card_text(card),
+    }
+    return {name: _text(value) for name, value in known.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def card_text(card: dict[str, Any]) -> str:
+    """The card as strict JSON."""
+    return json.dumps(_finite(card), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """Plain data without infinities: a bound that does not exist is null."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,83 @@
+"""Fine-tuning: a member goes on learning in a changed world, in a run folder of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from polygait.adaptation import Adaptation, adapt
+from polygait.config import FinetuneConfig, from_options
+from polygait.errors import UserError
+from polygait.population.population import Population, PopulationLike, as_population
+from polygait.population.store import RunFolder
+from polygait.progress import Count, Report, silent
+from polygait.run_config import resolve_finetuning
+from polygait.runs import begin_resolved, go_on
+from polygait.variations import Edit, Variation, parse_variation, variation_text
+
+AUTO = "auto"
+
+
+class Chosen(NamedTuple):
+    """Who goes on, and what it was chosen by; nothing where it was named."""
+
+    member: int
+    adaptation: Adaptation | None = None
+
+
+def finetune(
+    population: PopulationLike,
+    variation: str | Variation | Edit | None,
+    out: str | os.PathLike[str],
+    report: Report | None = None,
+    **options: Any,
+) -> Population:
+    """Go on training one member in a changed world; the options are those of FinetuneConfig.
+
+    The member keeps its policy, its statistics of observations and its critic. Its optimisers and the scale
+    of its rewards were not kept when it was finished, and begin anew.
+    """
+    if isinstance(single := options.get("overrides"), str):
+        options["overrides"] = (single,)
+    config = from_options(FinetuneConfig, options)
+    run = begin_finetuning(population, variation, out, config)
+    return go_on(run, config.threads, report)
+
+
+def begin_finetuning(
+    population: PopulationLike,
+    variation: str | Variation | Edit | None,
+    out: str | os.PathLike[str],
+    config: FinetuneConfig,
+    count: Count = silent,
+) -> RunFolder:
+    """A new run folder that starts from the member asked for, or from the one that adapt chooses."""
+    RunFolder.require_unused(out)
+    population = as_population(population)
+    text = variation_text(variation)
+    world = parse_variation(text, population.make_task().conditions)
+    run = resolve_finetuning(population.config, config, text if world.edits else None)
+    chosen = choose(population, text, config, count)
+    origin = {
+        "run": str(population.path),
+        "member": chosen.member,
+        "weights": population.weights(chosen.member),
+        "steps": population.members[chosen.member].steps,
+        "variation": text,
+        "world": str(world),
+        "adaptation": chosen.adaptation.name if chosen.adaptation else None,
+        "settings": list(config.overrides),
+    }
+    start = RunFolder.open(population.path).load_member(population.members[chosen.member].index)
+    return begin_resolved(run, out, start, {"origin": origin})
+
+
+def choose(population: Population, variation: str, config: FinetuneConfig, count: Count = silent) -> Chosen:
+    """The member asked for, or the one that does best in this world."""
+    if config.member != AUTO:
+        if not str(config.member).isdecimal():
+            raise UserError(f"There is no member {config.member!r}.", f"Give its number, or {AUTO}.")
+        population.require_member(member := int(config.member))
+        return Chosen(member)
+    found = adapt(population, variation, count, seed=config.seed, threads=config.threads)
+    return Chosen(found.best, found)
