@@ -12,7 +12,7 @@ from mujoco.batch import Batch, SimulationError
 from polygait.errors import UserError
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import BAD_STATE, divert_warnings
-from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
+from polygait.tasks.robot import Motion, Physics, Robot, action_law, add_sensors, anatomy, foot_geoms
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import (
@@ -62,9 +62,12 @@ class MujocoTask(BatchedTask):
         self.default_filter = StateFilter.remove(robot.layout, robot.removed)
         self.conditions = robot.conditions
         self.defaults = robot.defaults
+        self.action_law = action_law(self.model, robot, names)
         self._seconds = float(self.model.opt.timestep * robot.frame_skip)
         self.time_step = self._seconds
         self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        if robot.motors is None:
+            self.physics.ctrl[:] = self.action_law.controls(np.zeros(self.action_size))
         self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")
@@ -205,7 +208,7 @@ class MujocoTask(BatchedTask):
         batch, motors = self.physics.batch, self.robot.motors
         failed = np.zeros(self.num_envs, dtype=bool)
         if motors is None:
-            self.physics.ctrl[:] = actions
+            self.physics.ctrl[:] = self.action_law.controls(actions)
             self._simulate(failed, self.robot.frame_skip)
         else:
             awake = self._awake

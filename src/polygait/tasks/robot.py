@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from polygait.tasks.actions import ActionLaw, law_of, law_of_motors
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
@@ -105,7 +106,9 @@ class Robot(ABC):
     fields: tuple[str, ...] = ()
     """Further fields of MjData that the methods below read from `physics.derived`."""
     motors: Motors | None = None
-    """What stands between actions and torques; without it, actions are the model's controls."""
+    """What stands between actions and torques; without it, actions are mapped to the model's controls."""
+    action_law: ActionLaw | None = None
+    """How, for a robot without `motors`; left out, actions cover the range of each of the model's actuators."""
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:
@@ -196,6 +199,14 @@ def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
         motors=motors,
         battery=robot.motors is not None and model.nuser_actuator > 0,
     )
+
+
+def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw:
+    """What a robot's actions do: its own law, or that of its model's actuators."""
+    rate = 1 / float(model.opt.timestep * robot.frame_skip)
+    if robot.motors is not None:
+        return law_of_motors(names.actions, rate)
+    return robot.action_law or law_of(model, names.actions, rate)
 
 
 def _body_name(model: mujoco.MjModel, index: int) -> str:
