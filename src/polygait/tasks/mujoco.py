@@ -12,7 +12,17 @@ from mujoco.batch import Batch, SimulationError
 from polygait.errors import UserError
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import BAD_STATE, divert_warnings
-from polygait.tasks.robot import Motion, Physics, Robot, action_law, add_sensors, anatomy, foot_geoms
+from polygait.tasks.robot import (
+    Motion,
+    Physics,
+    Robot,
+    action_law,
+    add_sensors,
+    anatomy,
+    foot_geoms,
+    sensor_places,
+    sensor_stage,
+)
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import (
@@ -28,6 +38,7 @@ from polygait.tasks.world import World
 from polygait.variations import Effect, check_conditions
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
+_POSITIONS, _ALL = mujoco.mjtStage.mjSTAGE_POS.value, mujoco.mjtStage.mjSTAGE_ACC.value
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
 _RESET = 0  # what random numbers are for; others in batched.py
 
@@ -65,7 +76,9 @@ class MujocoTask(BatchedTask):
         self.action_law = action_law(self.model, robot, names)
         self._seconds = float(self.model.opt.timestep * robot.frame_skip)
         self.time_step = self._seconds
-        self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        fields = tuple(dict.fromkeys(("sensordata", *robot.fields)))
+        self.physics = Physics.of(Batch(self.model, num_envs, threads), fields, sensor_places(self.model))
+        self._sensor_stage = sensor_stage(self.model, robot)
         if robot.motors is None:
             self.physics.ctrl[:] = self.action_law.controls(np.zeros(self.action_size))
         self._blank = self.physics.batch.state[0].copy()
@@ -91,7 +104,7 @@ class MujocoTask(BatchedTask):
                 )
         self._rewind(rows)
         self._place(rows, qpos, qvel)
-        self._begin(rows, None if self.robot.fields else {})
+        self._begin(rows, None if self.robot.fields or self.robot.sensors else {})
         return self._observation.copy()
 
     def step(self, actions: np.ndarray) -> Step:
@@ -105,18 +118,21 @@ class MujocoTask(BatchedTask):
 
         progress = np.array(self.robot.progress(self.physics))
         velocity = (progress - self._progress) / self._seconds
-        if self.robot.needs_contact_forces:
-            failed[self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)] = True
+        if self._sensor_stage:
+            failed[self._forward_with_sensors(self._sensor_stage, self._awake)] = True
         healthy = self.robot.healthy(self.physics)
-        observation = self.robot.observe(self.physics)
-        reward = self.robot.reward(Motion(velocity, arriving, healthy, observation))
+        # Copies: a robot may hand out views of the physics, and faults are written into what comes back.
+        observation = np.array(self.robot.observe(self.physics), dtype=np.float64)
+        reward = np.array(
+            self.robot.reward(Motion(velocity, arriving, healthy, observation)), dtype=np.float64
+        )
         step = self._record(observation, reward, ~healthy, failed)
         self._progress = np.where(self.diverged, 0.0, progress)
         return step
 
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
-        self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS, self._awake)
+        self._forward_with_sensors(_POSITIONS, self._awake)
         touching = self.physics.derived["sensordata"][:, -self._foot_starts[-1] :] > 0
         return np.logical_or.reduceat(touching, self._foot_starts[:-1], axis=1)
 
@@ -191,7 +207,7 @@ class MujocoTask(BatchedTask):
     def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
         """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
         if fields is None:
-            broken = self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
+            broken = self._forward_with_sensors(_ALL, np.sort(rows))
             self.physics.batch.warning[broken, BAD_STATE, 1] = 1  # its first step finds it out
         new = self.physics.at(rows)
         if fields is not None:
@@ -231,11 +247,11 @@ class MujocoTask(BatchedTask):
         except SimulationError as error:
             failed[error.ids] = True
 
-    def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> np.ndarray:
+    def _forward_with_sensors(self, stage: int, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute what follows from the state; the rows in which MuJoCo could not."""
         self._disabled[:] &= ~_NO_SENSORS
         try:
-            self.physics.batch.forward(rows, stage=stage.value)
+            self.physics.batch.forward(rows, stage=stage)
         except SimulationError as error:
             return error.ids
         finally:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from polygait.errors import unknown_name
 from polygait.tasks.actions import ActionLaw, law_of, law_of_motors
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
@@ -27,13 +28,23 @@ class Physics(NamedTuple):
     """Numbers of the robot's own (MuJoCo's userdata): part of the state, 0 when an episode begins."""
     derived: Mapping[str, np.ndarray]
     """Further fields of MjData, each refreshed by every call of the engine."""
+    sensors: Mapping[str, slice] = {}
+    """Where each sensor's numbers lie in `sensordata`."""
 
     @classmethod
-    def of(cls, batch: Batch, fields: tuple[str, ...] = ()) -> Physics:
+    def of(
+        cls, batch: Batch, fields: tuple[str, ...] = (), sensors: Mapping[str, slice] | None = None
+    ) -> Physics:
         """The arrays of a batch; a derived field is empty until the engine's next call."""
         derived = {name: batch.bind(name) for name in fields}
         qpos, qvel, ctrl, memory = (batch.bind(name) for name in ("qpos", "qvel", "ctrl", "userdata"))
-        return cls(batch, qpos, qvel, ctrl, memory, derived)
+        return cls(batch, qpos, qvel, ctrl, memory, derived, sensors or {})
+
+    def sensor(self, name: str) -> np.ndarray:
+        """What a sensor among the robot's `sensors` reads, (environments, its numbers)."""
+        if name not in self.sensors:
+            raise unknown_name("sensor", name, self.sensors)
+        return self.derived["sensordata"][:, self.sensors[name]]
 
     def at(self, rows: np.ndarray) -> Physics:
         """A copy of some rows."""
@@ -104,7 +115,11 @@ class Robot(ABC):
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
-    """Further fields of MjData that the methods below read from `physics.derived`."""
+    """Further fields of MjData that the methods below read from `physics.derived`, as MuJoCo's last substep
+    left them; `sensordata`, all sensors of the model, holds at the observed state."""
+    sensors: tuple[str, ...] = ()
+    """Sensors of the model that the methods below read with `physics.sensor(name)`, at the observed state. They
+    cost a pass of the engine, up to the stage that the costliest needs; those that are not read cost nothing."""
     motors: Motors | None = None
     """What stands between actions and torques; without it, actions are mapped to the model's controls."""
     action_law: ActionLaw | None = None
@@ -126,7 +141,7 @@ class Robot(ABC):
 
     def initial_fields(self, qpos: np.ndarray) -> Mapping[str, np.ndarray] | None:
         """`fields` at initial positions, one row each, if the robot knows them; None has them computed."""
-        return None if self.fields else {}
+        return None if self.fields or self.sensors else {}
 
     @abstractmethod
     def progress(self, physics: Physics) -> np.ndarray:
@@ -148,8 +163,15 @@ class Robot(ABC):
 def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
     """Give a model one contact sensor per foot and, where needed, the force sensor behind cfrc_ext.
 
-    MuJoCo computes cfrc_ext only when a sensor asks for it.
+    MuJoCo computes cfrc_ext only when a sensor asks for it. Sensors that nobody reads are taken away.
     """
+    own = {sensor.name: sensor for sensor in spec.sensors}
+    for name in robot.sensors:
+        if name not in own:
+            raise unknown_name("sensor", name, own)
+    if "sensordata" not in robot.fields:
+        for sensor in [one for one in spec.sensors if one.name not in robot.sensors]:
+            spec.delete(sensor)
     if robot.needs_contact_forces:
         spec.worldbody.first_body().add_site(name="polygait_force")
         spec.add_sensor(
@@ -168,6 +190,31 @@ def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
             refname=robot.floor,
             intprm=[1, 0, 1],  # report only whether a contact was found, one slot
         )
+
+
+def sensor_places(model: mujoco.MjModel) -> dict[str, slice]:
+    """Where the numbers of every sensor of the model's own lie in sensordata."""
+    return {
+        model.sensor(index).name: slice(
+            int(model.sensor_adr[index]), int(model.sensor_adr[index] + model.sensor_dim[index])
+        )
+        for index in _own_sensors(model)
+    }
+
+
+def sensor_stage(model: mujoco.MjModel, robot: Robot) -> int:
+    """How far the engine must compute at the observed state for what the robot reads; 0 is not at all."""
+    if robot.needs_contact_forces:
+        return mujoco.mjtStage.mjSTAGE_ACC.value
+    read = bool(robot.sensors) or "sensordata" in robot.fields
+    return (
+        max([int(model.sensor_needstage[index]) for index in _own_sensors(model)], default=0) if read else 0
+    )
+
+
+def _own_sensors(model: mujoco.MjModel) -> list[int]:
+    """The sensors that the model came with."""
+    return [one for one in range(model.nsensor) if not model.sensor(one).name.startswith("polygait_")]
 
 
 def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
