@@ -254,7 +254,11 @@ def print_task(one: dict[str, Any]) -> None:
         )
         for part in one["parts"]
     ]
+    for name, value in one.get("found", {}).items():
+        screen.print(styled(name, "bold"), f": {_in_words(value)}", sep="", soft_wrap=True)
     print_table(screen, "State", ("part", "size", "numbers", "default filter"), parts)
+    if "actions" in one:
+        _print_actions(one["actions"])
     if "conditions" in one:
         print_table(screen, "Named conditions", ("condition", "stands for"), one["conditions"].items())
         for kind in ("joints", "motors", "bodies", "geoms"):
@@ -262,6 +266,25 @@ def print_task(one: dict[str, Any]) -> None:
         screen.print()
     title = "Edits: join several with +, let one begin at a step with @300"
     print_table(screen, title, ("edit", "how to write it"), one["edits"].items())
+
+
+def _in_words(value: Any) -> str:
+    """Names with what belongs to them, on one line."""
+    if not isinstance(value, dict):
+        return str(value)
+    return "; ".join(f"{name} ({', '.join(map(str, parts))})" for name, parts in value.items()) or "none"
+
+
+def _print_actions(law: dict[str, Any]) -> None:
+    """What every action does: control = default + scale·action, within a range."""
+    columns = ("names", "kinds", "default", "scale", "low", "high", "units", "stiffness", "damping", "effort")
+    rows = [
+        tuple("" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row)
+        for row in zip(*(law[column] for column in columns), strict=True)
+    ]
+    title = f"Actions, {law['rate']:g} a second: control = default + scale·action, cut to low … high"
+    heads = ("drives", "law", "default", "scale", "low", "high", "unit", "kp", "kd", "largest effort")
+    print_table(console(), title, heads, rows)
 
 
 def _kept(kept: int, size: int) -> Text:

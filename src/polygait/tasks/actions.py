@@ -58,9 +58,7 @@ class ActionLaw:
         """Whether controls are the actions themselves."""
         return all(
             (default, scale) == (0.0, 1.0) and low <= -1.0 and high >= 1.0
-            for default, scale, low, high in zip(
-                self.default, self.scale, self.low, self.high, strict=True
-            )
+            for default, scale, low, high in zip(self.default, self.scale, self.low, self.high, strict=True)
         )
 
     @functools.cached_property
@@ -104,7 +102,7 @@ _WORDS = {
 class Servos:
     """PD servos in place of a model's motors: torque = stiffness·(target − angle) − damping·velocity.
 
-    A stiffness and damping of None follow from the motor: its largest torque at an error of 1 rad, and
+    A stiffness and damping of None follow from the motor: its largest torque at an error of 0.5 rad, and
     1/40 s of the stiffness as damping.
     """
 
@@ -124,16 +122,18 @@ def install_law(spec: mujoco.MjSpec, kind: str, servos: Servos | None = None) ->
     for index, actuator in enumerate(spec.actuators):
         if model.actuator_trntype[index] not in _BY_JOINT:
             raise UserError(
-                f"The actuator {actuator.name or index!r} drives no joint, so it cannot follow the law {kind!r}.",
+                f"The actuator {actuator.name or index!r} drives no joint: it cannot follow {kind!r}.",
                 "Leave the actions to the model's own actuators: `actions='model'`.",
             )
         effort = _effort(model, index)
         gear = float(model.actuator_gear[index, 0])
         joint = int(model.actuator_trnid[index, 0])
-        stiffness = servos.stiffness if servos.stiffness is not None else effort or 20.0
+        stiffness = servos.stiffness if servos.stiffness is not None else 2 * effort or 20.0
         damping = servos.damping if servos.damping is not None else stiffness / 40
         actuator.gear = [1.0, 0, 0, 0, 0, 0]
-        actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE if effort else mujoco.mjtLimited.mjLIMITED_FALSE
+        actuator.forcelimited = (
+            mujoco.mjtLimited.mjLIMITED_TRUE if effort else mujoco.mjtLimited.mjLIMITED_FALSE
+        )
         actuator.forcerange = (-effort, effort)
         actuator.actlimited = mujoco.mjtLimited.mjLIMITED_FALSE
         actuator.dyntype = mujoco.mjtDyn.mjDYN_NONE
@@ -201,7 +201,7 @@ def _entry(
     model: mujoco.MjModel, index: int, home: np.ndarray | None, scale: float | None
 ) -> tuple[str, str, float, float, float, float, float, float, float]:
     """Kind, unit, default, scale, low, high, stiffness, damping and effort of one actuator."""
-    kind = _kind(model, index)
+    kind = kind_of(model, index)
     limited = bool(model.actuator_ctrllimited[index])
     low, high = map(float, model.actuator_ctrlrange[index]) if limited else (-np.inf, np.inf)
     default, reach = ((low + high) / 2, (high - low) / 2) if limited else (0.0, 1.0)
@@ -216,7 +216,7 @@ def _entry(
     return kind, _unit(model, index), default, reach, low, high, stiffness, damping, _effort(model, index)
 
 
-def _kind(model: mujoco.MjModel, index: int) -> str:
+def kind_of(model: mujoco.MjModel, index: int) -> str:
     """What an actuator is by its gain and bias, as MuJoCo's shortcuts set them."""
     gain, bias = model.actuator_gaintype[index], model.actuator_biastype[index]
     if gain != _FIXED or model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_MUSCLE.value:
@@ -232,7 +232,7 @@ def _kind(model: mujoco.MjModel, index: int) -> str:
 
 
 def _unit(model: mujoco.MjModel, index: int) -> str:
-    kind = _kind(model, index)
+    kind = kind_of(model, index)
     if model.actuator_trntype[index] not in _BY_JOINT or kind == GENERAL:
         return "1"
     turns = bool(model.jnt_type[model.actuator_trnid[index, 0]] == _TURNS)
@@ -254,7 +254,7 @@ def _effort(model: mujoco.MjModel, index: int) -> float:
         joint = int(model.actuator_trnid[index, 0])
         if model.jnt_actfrclimited[joint]:
             limits.append(float(np.abs(model.jnt_actfrcrange[joint]).max()))
-    if model.actuator_ctrllimited[index] and _kind(model, index) == TORQUE:
+    if model.actuator_ctrllimited[index] and kind_of(model, index) == TORQUE:
         gain = abs(float(model.actuator_gainprm[index, 0]))
         limits.append(gear * gain * float(np.abs(model.actuator_ctrlrange[index]).max()))
     return min(limits, default=0.0)

@@ -36,6 +36,12 @@ def describe_task(name: str) -> dict[str, Any]:
         "bodies": list(task.anatomy.bodies),
         "geoms": list(task.anatomy.geoms),
     }
+    law = getattr(task, "action_law", None)
+    if law is not None:
+        description["actions"] = {"in_words": law.describe(), **law.to_json()}
+    found = getattr(getattr(task, "robot", None), "found", None)
+    if found is not None:
+        description["found"] = found
     return description
 
 

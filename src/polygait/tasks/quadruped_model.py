@@ -68,7 +68,12 @@ def _add_leg(spec: mujoco.MjSpec, base: mujoco.MjsBody, leg: str) -> None:
     knee = thigh.add_body(name=f"{leg}_calf", pos=(0, 0, -_LINK))
     _add_link(knee, f"{leg}_calf", 0.012, _CALF_MASS)
     knee.add_geom(
-        name=f"{leg}_foot", type=_SPHERE, pos=(0, 0, -_LINK), size=(_FOOT_RADIUS, 0, 0), mass=_FOOT_MASS, **_FOOT
+        name=f"{leg}_foot",
+        type=_SPHERE,
+        pos=(0, 0, -_LINK),
+        size=(_FOOT_RADIUS, 0, 0),
+        mass=_FOOT_MASS,
+        **_FOOT,
     )
     for body, joint, index in zip((hip, thigh, knee), JOINTS, range(3), strict=True):
         name = f"{leg}_{joint}"

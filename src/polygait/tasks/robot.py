@@ -123,7 +123,7 @@ class Robot(ABC):
     motors: Motors | None = None
     """What stands between actions and torques; without it, actions are mapped to the model's controls."""
     action_law: ActionLaw | None = None
-    """How, for a robot without `motors`; left out, actions cover the range of each of the model's actuators."""
+    """How, for a robot without `motors`; left out, actions cover the range of each actuator of the model."""
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:
@@ -232,11 +232,7 @@ def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
     }
     geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
     bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
-    motors = []
-    for index in range(model.nu):
-        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
-        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
-        motors.append(joint or model.actuator(index).name or f"actuator_{index}")
+    motors = actuator_names(model)
     return Anatomy(
         joints=joints,
         bodies=bodies,
@@ -246,6 +242,16 @@ def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
         motors=motors,
         battery=robot.motors is not None and model.nuser_actuator > 0,
     )
+
+
+def actuator_names(model: mujoco.MjModel) -> list[str]:
+    """What every actuator is called: the joint it drives, or its own name."""
+    names = []
+    for index in range(model.nu):
+        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
+        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
+        names.append(joint or model.actuator(index).name or f"actuator_{index}")
+    return names
 
 
 def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw:

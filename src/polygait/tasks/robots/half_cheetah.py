@@ -50,11 +50,7 @@ class HalfCheetah(Robot):
         alpha={"dir": 0.05, "dvd": 0.1}, settings=for_all_presets({"smerl.target_return": 3000.0})
     )
     conditions = {
-        **{
-            f"broken-{leg}-{part}": f"broken({leg[0]}{part})"
-            for leg in ("back", "front")
-            for part in _LEG
-        },
+        **{f"broken-{leg}-{part}": f"broken({leg[0]}{part})" for leg in ("back", "front") for part in _LEG},
         "foot-mass": "mass(bfoot,ffoot)",
         "foot-friction": "friction(bfoot,ffoot)",
         "floor-friction": "friction(*)",

@@ -69,7 +69,7 @@ _FORCES = _per_body("contact", _WRENCH)
 
 
 class Humanoid(Robot):
-    """Reward: 1.25·forward velocity + 5 while healthy − 0.1·‖controls‖² − 5·10⁻⁷·‖contact forces‖², at most 10.
+    """Reward: 1.25·velocity + 5 while healthy − 0.1·‖controls‖² − 5·10⁻⁷·‖contact forces‖² (at most 10).
 
     Healthy: torso height within 1…2. Forward is the motion of the centre of mass. Controls are 0.4·actions.
     Without `contact_forces` they are neither observed nor charged.

@@ -67,9 +67,9 @@ _LAW = ActionLaw(
 class Quadruped(Robot):
     """Reward: forward speed up to 1 m/s + 0.2 while healthy − tilt − going sideways − turning − energy.
 
-    Healthy: base above 0.16 m and tilted by less than 53°. An action is a change of the twelve joints' targets
-    from the home pose, 0.5 rad at most. The state is what a robot's own sensors and estimator tell: down,
-    heading, velocities of the base as seen from it, angles (from the home pose), speeds and targets of joints.
+    Healthy: base above 0.16 m and tilted by less than 53°. An action moves the targets of the twelve joints
+    from the home pose, by 0.5 rad at most. The state is what a robot's own sensors and estimator tell: down,
+    heading, velocities of the base as seen from it, angles (from home), speeds and targets of the joints.
     """
 
     name = "quadruped"

@@ -1,4 +1,4 @@
-"""Swimmer: three links in a viscous fluid, two motors (Gymnasium Swimmer-v5). It has no feet and never falls."""
+"""Swimmer: three links in a fluid, two motors (Gymnasium Swimmer-v5). It has no feet and never falls."""
 
 from __future__ import annotations
 
