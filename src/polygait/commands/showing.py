@@ -3,36 +3,54 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import Annotated, Literal
+import shlex
+import sys
+from typing import Annotated, Any, Literal, NamedTuple
 
 import tyro.conf
 
 from polygait.commands.shared import RunPath
-from polygait.console import print_report, print_task, print_tasks
+from polygait.console import print_report
 from polygait.errors import UserError
+from polygait.task_console import print_findings, print_task, print_tasks
 
 Renderer = Literal["auto", "egl", "osmesa", "rays"]
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 
-def tasks(name: TaskName = "", /, *, json: bool = False, picture: str | None = None) -> None:
-    """The robots, or one robot's state parts, filter, conditions, joints and bodies.
+def tasks(
+    name: TaskName = "",
+    /,
+    *,
+    json: bool = False,
+    picture: str | None = None,
+    check: bool = False,
+    write: str | None = None,
+    set: tuple[str, ...] = (),
+) -> None:
+    """The robots, or one robot's state parts, actions, filter, conditions, joints and bodies.
 
-    Example: polygait tasks walker --picture walker.svg
+    Example: polygait tasks go2.xml --picture go2.svg
 
     Args:
-        name: The robot to describe; all are listed when left out.
+        name: The robot to describe, or a model file such as go2.xml; all robots are listed when left out.
         json: Print for a program to read.
         picture: Draw the robot with the names of its joints, bodies and feet into this .svg or .png instead.
+        check: Try the robot out and say what is wrong with it; the exit code is 1 if anything is.
+        write: Write the robot of a model file out as this .py file, to be edited.
+        set: Options of the robot, such as task.forward="'y'" task.speed=1.0.
 
     """
-    if picture is not None:
-        _draw_robot(name, picture, json)
+    if picture is not None or check or write is not None:
+        _with_one_robot(name, json, _Wish(picture, check, write), set)
         return
+    from polygait.run_config import task_options
     from polygait.tasks.describe import describe_task
     from polygait.tasks.registry import task_names
 
-    described = [describe_task(one) for one in ([name] if name else task_names())]
+    if set and not name:
+        raise UserError("Whose options are meant?", "Name the robot: polygait tasks go2.xml --set …")
+    described = [describe_task(one, task_options(set)) for one in ([name] if name else task_names())]
     if json:
         print(json_module.dumps(described[0] if name else described, indent=2))
     elif name:
@@ -138,12 +156,52 @@ def report(
     print_report(written)
 
 
-def _draw_robot(name: str, picture: str, json: bool) -> None:
-    """Write a robot's card."""
-    from polygait.report.pictures.cards import save_card
+class _Wish(NamedTuple):
+    """What is to be done with a robot instead of describing it; one of these."""
 
+    picture: str | None
+    check: bool
+    write: str | None
+
+
+def _with_one_robot(name: str, json: bool, wish: _Wish, settings: tuple[str, ...]) -> None:
+    from polygait.run_config import task_options
+
+    options = task_options(settings)
+    if sum((wish.picture is not None, wish.check, wish.write is not None)) > 1:
+        raise UserError("--picture, --check and --write exclude each other.", "Give one at a time.")
     if not name:
-        raise UserError("Which robot is to be drawn?", "Give its name: polygait tasks walker --picture FILE.")
-    if json:
-        raise UserError("--json and --picture exclude each other.", "Give the one you mean.")
-    print(save_card(name, picture))
+        verb = "drawn" if wish.picture else "checked" if wish.check else "written"
+        raise UserError(f"Which robot is to be {verb}?", "Give its name: polygait tasks walker ….")
+    if json and not wish.check:
+        raise UserError("--json goes with a description or with --check.", "Leave it out.")
+    if wish.picture is not None:
+        from polygait.report.pictures.cards import save_card
+
+        print(save_card(name, wish.picture, options=options))
+    elif wish.write is not None:
+        _write_robot(name, wish.write, options)
+    else:
+        from polygait.tasks.check import PROBLEM, check_task
+
+        findings = check_task(name, options)
+        if json:
+            print(json_module.dumps([one._asdict() for one in findings], indent=2))
+        else:
+            print_findings(findings)
+        if any(one.verdict == PROBLEM for one in findings):
+            sys.exit(1)
+
+
+def _write_robot(name: str, path: str, options: dict[str, Any]) -> None:
+    from polygait.tasks.model_robot import is_model_file, robot_from_mjcf
+    from polygait.tasks.write_robot import class_name, write_robot
+
+    if not is_model_file(name):
+        raise UserError(
+            f"{name!r} is no model file, so its robot has a file already.",
+            "Give a model that ends in .xml or .mjcf.",
+        )
+    robot = robot_from_mjcf(name, **options)
+    written = write_robot(robot, path)
+    print(f"{written}: edit it, then polygait tasks {shlex.quote(f'{written}:{class_name(robot)}')} --check")

@@ -31,7 +31,7 @@ class ModelOptions:
     """locomotion (the weights below), or a function of a Motion."""
     actions: str = AUTO
     """What actions do: torque, position, velocity, or model: the file's own actuators over their ranges. auto
-    puts position servos around a home keyframe in place of plain motors, and takes the model's own otherwise."""
+    puts position servos around a home keyframe in place of plain motors, else takes the model's own."""
     action_scale: float | None = None
     """Of position servos: how far an action of 1 moves the target from home; 0.5 rad around a keyframe, else
     the whole range."""

@@ -43,7 +43,7 @@ def robot_from_mjcf(path: str | Path, **options: Any) -> ModelRobot:
     """A robot that walks, from a model: `robot_from_mjcf("go2.xml", feet=["FL", "FR", "RL", "RR"])`.
 
     Options are those of ModelOptions. What was found is in the robot's `layout`, `feet`, `action_law`,
-    `conditions` and `found`; `polygait tasks go2.xml` shows it, and `--write` makes a file of it to be edited.
+    `conditions` and `found`; `polygait tasks go2.xml` shows it, and `--write` makes a file of it to edit.
     """
     return ModelRobot(path, ModelOptions.of(options))
 

@@ -212,7 +212,7 @@ def _activation_names(model: mujoco.MjModel) -> list[str]:
 
 
 def _conditions(model: mujoco.MjModel, shape: Morphology) -> dict[str, str]:
-    """What may happen to any robot: to joints, to limbs' motors and sensors, to weight, strength, friction."""
+    """What may happen to any robot: to joints, limbs' motors and sensors, weight, strength, friction."""
     driven = {
         int(model.actuator_trnid[index, 0])
         for index in range(model.nu)

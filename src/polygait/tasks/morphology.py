@@ -55,7 +55,7 @@ def find_morphology(model: mujoco.MjModel) -> Morphology:
         raise UserError(
             f"Nothing in this model can go anywhere: of its {model.njnt} joints none is free, "
             "and none slides without a motor.",
-            "Give the robot's base a <freejoint/>; for a task other than locomotion write a Robot of your own.",
+            "Give the robot's base a <freejoint/>; for a task other than locomotion, write a Robot.",
         )
     # Balls, boxes and targets are free as well: the robot is what motors drive.
     base = max(candidates, key=lambda body: (_driven_below(model, body, driven), -body))

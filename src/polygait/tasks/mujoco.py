@@ -23,6 +23,7 @@ from polygait.tasks.robot import (
     sensor_places,
     sensor_stage,
 )
+from polygait.tasks.robot_checks import check_answers, check_parts, check_start
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import (
@@ -60,6 +61,7 @@ class MujocoTask(BatchedTask):
         threads = min(threads, num_envs)  # more would have nothing to do
         divert_warnings()
         spec = robot.spec()
+        check_parts(spec, robot)
         add_sensors(spec, robot)
         self.model = spec.compile()
         names = anatomy(self.model, robot)
@@ -89,6 +91,7 @@ class MujocoTask(BatchedTask):
         self._progress = np.zeros(num_envs)
         self._foot_starts = np.cumsum([0, *map(len, foot_geoms(robot))])
         self._world = World(self.physics.batch)
+        self._check()
         self._open(variation)
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
@@ -166,6 +169,14 @@ class MujocoTask(BatchedTask):
         self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
         self._settle(np.sort(rows))
         self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))
+
+    def _check(self) -> None:
+        """Ask the robot everything once, so that mistakes in its file are told by name."""
+        check_start(self.model, self.robot, self._generator(0, _RESET))
+        if self.robot.fields or self.robot.sensors:
+            self._forward_with_sensors(_ALL, np.zeros(1, dtype=np.intp))
+        check_answers(self.robot, self.physics, self.action_size)
+        self.physics.batch.state[0] = self._blank
 
     @property
     def _awake(self) -> np.ndarray | None:
