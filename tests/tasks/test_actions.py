@@ -14,7 +14,7 @@ from polygait.tasks.registry import make_task, task_names
 from polygait.tasks.robots.humanoid import Humanoid
 from polygait.tasks.robots.quadruped import Quadruped
 
-from .models import DOG
+from tests.tasks.models import DOG
 
 MIXED = """<mujoco><worldbody><body><freejoint/><geom size="0.1"/>
 <body><joint name="a" range="-1 1"/><geom size="0.1"/></body>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,9 +84,17 @@ class ModelOptions:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> ModelOptions:
         """Options by name; one that does not exist is told with its near matches."""
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in options:
-            if name not in known:
-                raise unknown_name("option of a robot from a model file", name, known)
-        feet = options.get("feet")
-        return cls(**{**options, "feet": tuple(feet) if isinstance(feet, list) else feet})
+        kinds = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        chosen = dict(options)
+        for name, value in options.items():
+            if name not in kinds:
+                raise unknown_name("option of a robot from a model file", name, kinds)
+            if "float" in kinds[name] and value is not None:
+                if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                    raise UserError(
+                        f"{name} must be a number, got {value!r}.", f"Leave {name} out, or give one."
+                    )
+                chosen[name] = float(value)
+            elif isinstance(value, list):
+                chosen[name] = tuple(value)
+        return cls(**chosen)
