@@ -30,7 +30,7 @@ DOG = f"""<mujoco model="dog">
 <sensor><gyro name="gyro" site="imu"/><accelerometer name="acc" site="imu"/></sensor>
 <keyframe><key name="home" qpos="0 0 0.25 1 0 0 0 {"0 -0.8 " * 4}"/></keyframe>
 </mujoco>"""
-"""A quadruped without a floor, its geoms without names, its motors in N·m, with a home keyframe and an IMU."""
+"""A quadruped without a floor, geoms without names, motors in N·m, with a home keyframe and an IMU."""
 
 PLANAR = """<mujoco model="planar">
 <worldbody><geom type="plane" size="10 10 1"/>
@@ -40,7 +40,8 @@ PLANAR = """<mujoco model="planar">
 <body name="thigh"><joint name="hip" axis="0 1 0" range="-60 60" damping="2"/>
 <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.04"/>
 <body name="foot" pos="0 0 -0.4"><joint name="ankle" axis="0 1 0" range="-40 40" damping="2"/>
-<geom name="sole" type="capsule" fromto="-0.1 0 -0.05 0.2 0 -0.05" size="0.04"/></body></body></body></worldbody>
+<geom name="sole" type="capsule" fromto="-0.1 0 -0.05 0.2 0 -0.05" size="0.04"/></body></body></body>
+</worldbody>
 <actuator><motor joint="hip" gear="50" ctrlrange="-1 1"/>
 <general name="tendon" tendon="pull" dyntype="filter" dynprm="0.1" gainprm="20" ctrlrange="0 2"/></actuator>
 <tendon><fixed name="pull"><joint joint="ankle" coef="1"/></fixed></tendon>

@@ -6,12 +6,12 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from tests.tasks.models import ARM, DOG, PLANAR, write_model
 
 from polygait.errors import UserError
 from polygait.tasks.check import PROBLEM, check_task
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.hopper import Hopper
-from tests.tasks.models import ARM, DOG, PLANAR, write_model
 
 
 def problems(name, **options):
@@ -88,7 +88,8 @@ def test_the_command_shows_and_writes_a_model(tmp_path, capsys):
 class Wrong(Hopper):
     """A Hopper with mistakes, one at a time."""
 
-    answers: dict[str, Any] = {}
+    def __init__(self, answers: dict[str, Any] | None = None) -> None:
+        self.answers = answers or {}
 
     def _answer(self, name, right):
         return self.answers[name](right) if name in self.answers else right
@@ -124,10 +125,8 @@ class Wrong(Hopper):
     ],
 )
 def test_wrong_answers_are_told_when_a_task_is_made(method, mistake, told):
-    robot = Wrong()
-    robot.answers = {method: mistake}
     with pytest.raises(UserError, match=told):
-        MujocoTask(robot, num_threads=1)
+        MujocoTask(Wrong({method: mistake}), num_threads=1)
 
 
 def test_feet_and_floor_that_are_not_in_the_model_are_told():

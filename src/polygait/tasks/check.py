@@ -100,7 +100,7 @@ def _idle_actions(task: Task) -> list[str]:
         actions = np.zeros((_ENVS, len(names)))
         for row, action in enumerate(some, start=1):
             actions[row, action] = 1.0
-        task.reset(seeds=[0] * _ENVS)
+        observation = task.reset(seeds=[0] * _ENVS)
         for _ in range(10):
             observation = task.step(actions).observation
         idle += [
