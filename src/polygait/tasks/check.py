@@ -126,11 +126,15 @@ def _rest(task: Task) -> Iterator[Finding]:
             "Change where episodes begin, or when they end (least_height, largest_tilt, healthy).",
         )
     elif fallen:
+        law = getattr(task, "action_law", None)
+        servos = law is not None and set(law.kinds) == {"position"}
         yield Finding(
             "rest",
-            NOTE,
+            PROBLEM if servos else NOTE,
             f"at rest every robot falls within {fallen} steps",
-            "A robot with servos should stand in its home pose; one with torques need not.",
+            "Its servos should hold the home pose: check the keyframe, stiffness and damping."
+            if servos
+            else "That is as it should be for motors without torque.",
         )
     else:
         yield Finding("rest", GOOD, f"stands, or lasts, for {STEPS} steps of action 0")
