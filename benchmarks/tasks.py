@@ -17,7 +17,15 @@ import polygait as pg
 from benchmarks._timing import rates, ratio
 from polygait.tasks.mujoco import MujocoTask
 
-GYMNASIUM = {"hopper": "Hopper-v5", "walker": "Walker2d-v5", "ant": "Ant-v5"}
+GYMNASIUM = {
+    "hopper": "Hopper-v5",
+    "walker": "Walker2d-v5",
+    "ant": "Ant-v5",
+    "half-cheetah": "HalfCheetah-v5",
+    "swimmer": "Swimmer-v5",
+    "humanoid": "Humanoid-v5",
+}
+OURS_ALONE = ("quadruped",)
 NUM_ENVS = 64
 STEPS = 150
 CHUNK = 30
@@ -78,12 +86,13 @@ class Bare(Loop):
         self.ours = ours
         self.batch = Batch(ours.task.robot.spec().compile(), NUM_ENVS, num_threads)
         self.ctrl = self.batch.bind("ctrl")
+        self.controls = ours.task.action_law.controls(ours.actions)
 
     def rewind(self) -> None:
         self.batch.state[:] = self.ours.start["physics"]
 
     def step(self, at: int) -> None:
-        self.ctrl[:] = self.ours.actions[at]
+        self.ctrl[:] = self.controls[at]
         self.batch.step(nstep=self.ours.task.robot.frame_skip)
         if (restart := self.ours.restarts[at]) is not None:
             self.batch.state[restart[0]] = restart[1]
@@ -100,7 +109,9 @@ class Gymnasium(Loop):
             vectorization_mode="sync",
             vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
         )
-        self.actions = actions.astype(np.float32)
+        space = self.env.action_space
+        assert isinstance(space, gymnasium.spaces.Box)
+        self.actions = (actions * space.high).astype(np.float32)  # the Humanoid's are within ±0.4
 
     def rewind(self) -> None:
         self.env.reset(seed=0)
@@ -111,7 +122,7 @@ class Gymnasium(Loop):
 
 def main(arguments: list[str]) -> None:
     rounds = int(arguments[0]) if arguments else 45
-    names = arguments[1:] or list(GYMNASIUM)
+    names = arguments[1:] or [*GYMNASIUM, *OURS_ALONE]
     print(f"{NUM_ENVS} environments, random actions, medians of {rounds} rounds; mujoco {mujoco.__version__}")
     header = (
         "task",
@@ -127,10 +138,14 @@ def main(arguments: list[str]) -> None:
     print("".join(f"{word:>13}" for word in header))
     for name in names:
         two, one = Ours(name, 2), Ours(name, 1)
-        competitors = (Bare(two, 2), two, Bare(one, 1), one, Gymnasium(name, one.actions))
-        loops: dict[str, Callable[[], int]] = dict(zip(LOOPS, competitors, strict=True))
+        competitors: list[Loop] = [Bare(two, 2), two, Bare(one, 1), one]
+        if name in GYMNASIUM:
+            competitors.append(Gymnasium(name, one.actions))
+        loops: dict[str, Callable[[], int]] = dict(zip(LOOPS, competitors, strict=False))
         measured = rates(loops, rounds)
         cells = [f"{statistics.median(values):,.0f}" for values in measured.values()]
+        if name not in GYMNASIUM:
+            cells.append("–")
         pairs = [("ours 2t", "bare 2t"), ("ours 1t", "bare 1t"), ("ours 1t", "gym 1t")]
-        cells += [f"{ratio(measured, *pair):.3f}" for pair in pairs]
+        cells += [f"{ratio(measured, *pair):.3f}" if pair[1] in measured else "–" for pair in pairs]
         print("".join(f"{cell:>13}" for cell in (name, *cells)), flush=True)

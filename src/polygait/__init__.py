@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
     from polygait.runs import extend, resume, train
+    from polygait.tasks.model_robot import robot_from_mjcf
     from polygait.tasks.registry import make_task
     from polygait.tasks.robot import Robot
     from polygait.tasks.state import StateFilter, StateLayout
@@ -59,6 +60,7 @@ __all__ = [
     "load",
     "make_task",
     "resume",
+    "robot_from_mjcf",
     "train",
     "variance_shares",
 ]
@@ -89,6 +91,7 @@ _HOMES = {
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
     "resume": "polygait.runs",
+    "robot_from_mjcf": "polygait.tasks.model_robot",
     "train": "polygait.runs",
     "variance_shares": "polygait.information",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polygait.progress import amount
 from polygait.screen import console, print_table, styled
@@ -256,65 +256,6 @@ def print_report(report: Report) -> None:
         screen.print(f"{len(report.figures)} charts in {report.figures[0].parent}")
     for gap in report.gaps:
         screen.print(f"  {gap.what}: {gap.remedy}", style="dim", soft_wrap=True)
-
-
-def print_tasks(described: list[dict[str, Any]]) -> None:
-    """All robots, a line each."""
-    screen = console()
-    rows = [
-        (
-            one["name"],
-            str(one["observation_size"]),
-            str(one["action_size"]),
-            str(len(one["feet"])),
-            ", ".join(one["removed"]),
-            str(len(one.get("conditions", {}))),
-        )
-        for one in described
-    ]
-    print_table(
-        screen, "", ("task", "state", "actions", "feet", "default filter removes", "conditions"), rows
-    )
-    screen.print("One robot's parts and conditions: polygait tasks NAME", style="dim")
-
-
-def print_task(one: dict[str, Any]) -> None:
-    """One robot: its state parts, conditions and names."""
-    screen = console()
-    screen.print(
-        styled(one["name"], "bold"),
-        f": {one['observation_size']} state numbers, {one['action_size']} actions, "
-        f"{one['max_episode_steps']} steps an episode, feet: {', '.join(one['feet']) or 'none'}",
-        sep="",
-    )
-    parts = [
-        (
-            part["name"],
-            str(part["size"]),
-            _shortened(part["numbers"]),
-            _kept(part["kept"], part["size"]),
-        )
-        for part in one["parts"]
-    ]
-    print_table(screen, "State", ("part", "size", "numbers", "default filter"), parts)
-    if "conditions" in one:
-        print_table(screen, "Named conditions", ("condition", "stands for"), one["conditions"].items())
-        for kind in ("joints", "motors", "bodies", "geoms"):
-            screen.print(styled(kind, "bold"), f": {', '.join(one[kind])}", sep="")
-        screen.print()
-    title = "Edits: join several with +, let one begin at a step with @300"
-    print_table(screen, title, ("edit", "how to write it"), one["edits"].items())
-
-
-def _kept(kept: int, size: int) -> Text:
-    if kept == 0:
-        return styled("removed", "yellow")
-    return styled("kept" if kept == size else f"keeps {kept}")
-
-
-def _shortened(names: list[str], most: int = 4) -> str:
-    more = f", … ({len(names)})" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def print_study(name: str, statuses: Sequence[JobStatus]) -> None:

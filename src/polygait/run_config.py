@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -334,10 +334,30 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
 
 def _with_task_option(run: RunConfig, name: str, text: str) -> tuple[RunConfig, str]:
     """The task itself knows which options it has; it is asked before anything starts."""
+    try:
+        value = _task_value(name, text)
+    except UserError as error:
+        return run, error.problem
+    return dataclasses.replace(run, task_options={**run.task_options, name: value}), ""
+
+
+def task_options(settings: Sequence[str]) -> dict[str, Any]:
+    """The robot's own options among settings such as task.forward='y', which must all be such."""
+    options = {}
+    for text in settings:
+        path, equals, value = (part.strip() for part in text.partition("="))
+        section, _, name = path.partition(".")
+        if section != "task" or not name.isidentifier() or not equals:
+            raise UserError(f"Not an option of a robot: {text!r}.", "Write for example task.speed=1.0.")
+        options[name] = _task_value(name, value)
+    return options
+
+
+def _task_value(name: str, text: str) -> Any:
     for read in (_toml_value, read_count) if "." in text else (read_count, _toml_value):  # 1e3 is 1000
         with contextlib.suppress(ValueError):
-            return dataclasses.replace(run, task_options={**run.task_options, name: read(text)}), ""
-    return run, f"task.{name} must be a number, true, false or a quoted text, got {text!r}."
+            return read(text)
+    raise UserError(f"task.{name} must be a number, true, false or a quoted text, got {text!r}.")
 
 
 def _toml_value(text: str) -> Any:

@@ -9,10 +9,22 @@ import pytest
 
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.ant import Ant
+from polygait.tasks.robots.half_cheetah import HalfCheetah
 from polygait.tasks.robots.hopper import Hopper
+from polygait.tasks.robots.humanoid import Humanoid
+from polygait.tasks.robots.swimmer import Swimmer
 from polygait.tasks.robots.walker import Walker
 
-GYMNASIUM = {"hopper": "Hopper-v5", "walker": "Walker2d-v5", "ant": "Ant-v5"}
+GYMNASIUM = {
+    "hopper": "Hopper-v5",
+    "walker": "Walker2d-v5",
+    "ant": "Ant-v5",
+    "half-cheetah": "HalfCheetah-v5",
+    "swimmer": "Swimmer-v5",
+    "humanoid": "Humanoid-v5",
+}
+BEFORE_FORCES = {"ant": 27, "humanoid": 45}
+"""The numbers of a state that are Gymnasium's also where contact forces are asked for."""
 
 
 def assert_close(actual, expected):
@@ -42,20 +54,19 @@ def compare(task, env, steps=1500, seed=0):
         return task.set_state(data.qpos[None], data.qvel[None])
 
     observation = align()
-    assert_close(observation[0, :27], env.unwrapped._get_obs()[:27])
+    forces = task.robot.needs_contact_forces
+    alike = slice(BEFORE_FORCES[task.name] if forces else None)
+    started = env.unwrapped._get_obs()
+    assert_close(observation[0, alike], started[alike])
     endings = {"terminated": 0, "truncated": 0}
     for action in smooth_actions(steps, task.action_size, seed):
-        expected, reward, terminated, truncated, info = env.step(action)
+        # Gymnasium takes the motors' controls, which are ours but for the Humanoid's.
+        expected, reward, terminated, truncated, info = env.step(task.action_law.controls(action))
         step = task.step(action[None])
         assert np.array_equal(task.physics.qpos[0], data.qpos)
-        if task.name == "ant":
-            reward -= info["reward_contact"]
-            reward_ours = step.reward[0] + contact_cost(task)
-            expected, observed = expected[:27], step.observation[0, :27]
-        else:
-            reward_ours, observed = step.reward[0], step.observation[0]
-        assert_close(observed, expected)
-        assert reward_ours == pytest.approx(reward, abs=1e-9)
+        assert_close(step.observation[0, alike], expected[alike])
+        reward_ours = step.reward[0] + contact_cost(task)
+        assert reward_ours == pytest.approx(reward - info.get("reward_contact", 0.0), abs=1e-9)
         assert step.terminated[0] == terminated
         assert step.truncated[0] == truncated
         endings["terminated"] += terminated
@@ -68,17 +79,33 @@ def compare(task, env, steps=1500, seed=0):
 def contact_cost(task):
     if not task.robot.needs_contact_forces:
         return 0.0
+    if task.name == "humanoid":
+        return min(10.0, 5e-7 * np.square(task._observation[0, 270:]).sum())
     return 5e-4 * np.square(task._observation[0, 27:]).sum()
 
 
-ROBOTS = [Hopper(), Walker(), Ant(), Ant(contact_forces=False)]
+ROBOTS = [
+    Hopper(),
+    Walker(),
+    Ant(),
+    Ant(contact_forces=False),
+    HalfCheetah(),
+    Swimmer(),
+    Humanoid(),
+    Humanoid(contact_forces=False),
+]
+WITHOUT_FORCES = {
+    "ant": {"include_cfrc_ext_in_observation": False},
+    "humanoid": {"include_cfrc_ext_in_observation": False},
+}
+NEVER_FALLING = ("ant", "half-cheetah", "swimmer")
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: f"{robot.name}-{robot.needs_contact_forces}")
 def test_equals_gymnasium_over_1500_steps(robot):
-    options = {} if robot.name != "ant" else {"include_cfrc_ext_in_observation": robot.needs_contact_forces}
+    options = {} if robot.needs_contact_forces else WITHOUT_FORCES.get(robot.name, {})
     endings = compare(MujocoTask(robot, num_threads=1), gymnasium_env(robot.name, **options))
-    assert endings["truncated" if robot.name == "ant" else "terminated"] >= 1
+    assert endings["truncated" if robot.name in NEVER_FALLING else "terminated"] >= 1
 
 
 def lock_right_foot(model):
@@ -94,14 +121,30 @@ def heavier_legs(model):
     model.body_mass[2:] *= 1.5  # everything but the world and the torso
 
 
+def lock_back_foot(model):
+    model.jnt_range[model.joint("bfoot").id] *= 0
+
+
+def heavier_head(model):
+    model.body_mass[model.body("torso").id] *= 2
+
+
+def heavier_feet(model):
+    for body in ("right_foot", "left_foot"):
+        model.body_mass[model.body(body).id] *= 3
+
+
 @pytest.mark.parametrize(
     ("robot", "variation", "edit"),
     [
         (Walker(), "broken-foot", lock_right_foot),
         (Walker(), "foot-friction=2", double_foot_friction),
         (Ant(), "leg-mass=1.5", heavier_legs),
+        (HalfCheetah(), "broken-back-foot", lock_back_foot),
+        (Swimmer(), "head-mass=2", heavier_head),
+        (Humanoid(), "foot-mass=3", heavier_feet),
     ],
-    ids=["broken-foot", "foot-friction", "leg-mass"],
+    ids=["broken-foot", "foot-friction", "leg-mass", "broken-back-foot", "head-mass", "foot-mass"],
 )
 def test_variations_equal_a_gymnasium_model_edited_by_hand(robot, variation, edit):
     env = gymnasium_env(robot.name)
@@ -158,3 +201,21 @@ def test_contact_forces_and_cost_are_those_of_the_observed_state():
         assert_close(plain.reward - step.reward, 5e-4 * np.square(forces).sum())
         touched += bool(np.abs(forces).sum() > 0)
     assert touched > 100
+
+
+def test_a_humanoid_with_contact_forces_shows_what_holds_at_the_observed_state():
+    """Checked against mj_forward and mj_rnePostConstraint on a single MjData at the same state."""
+    task = MujocoTask(Humanoid(), num_threads=1)
+    model = Humanoid().spec().compile()
+    data = mujoco.MjData(model)
+    touched = 0
+    for action in smooth_actions(60, 17, seed=3):
+        step = task.step(action[None])
+        mujoco.mj_setState(model, data, task.physics.batch.state[0], mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_forward(model, data)
+        mujoco.mj_rnePostConstraint(model, data)
+        derived = (data.cinert[1:], data.cvel[1:], data.qfrc_actuator[6:], data.cfrc_ext[1:])
+        expected = np.concatenate([values.ravel() for values in derived])
+        np.testing.assert_allclose(step.observation[0, 45:], expected, rtol=1e-9, atol=1e-9)
+        touched += bool(np.abs(data.cfrc_ext).sum() > 0)
+    assert touched > 20

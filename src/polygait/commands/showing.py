@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+import sys
+from typing import Annotated, Any
 
 import tyro.conf
 
 from polygait.commands.shared import Flat, Json, RunPath, print_json
-from polygait.config import RenderConfig, ReportConfig
-from polygait.console import print_report, print_task, print_tasks
+from polygait.config import RenderConfig, ReportConfig, TasksConfig
+from polygait.console import print_report
 from polygait.errors import UserError
+from polygait.task_console import print_findings, print_task, print_tasks
 
 TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 
-def tasks(name: TaskName = "", /, *, json: Json = False, picture: str | None = None) -> None:
-    """The robots, or one robot's state parts, filter, conditions, joints and bodies.
+def tasks(name: TaskName = "", /, *, options: Annotated[TasksConfig, Flat], json: Json = False) -> None:
+    """The robots, or one robot's state parts, actions, filter, conditions, joints and bodies.
 
-    Example: polygait tasks walker --picture walker.svg
+    Example: polygait tasks go2.xml --picture go2.svg
 
     Args:
-        name: The robot to describe; all are listed when left out.
-        picture: Draw the robot with the names of its joints, bodies and feet into this .svg or .png instead.
+        name: The robot to describe, or a model file such as go2.xml; all robots are listed when left out.
 
     """
-    if picture is not None:
-        _draw_robot(name, picture, json)
+    if options.picture is not None or options.check or options.write is not None:
+        _with_one_robot(name, json, options)
         return
+    from polygait.run_config import task_options
     from polygait.tasks.describe import describe_task
     from polygait.tasks.registry import task_names
 
-    described = [describe_task(one) for one in ([name] if name else task_names())]
+    if options.settings and not name:
+        raise UserError("Whose options are meant?", "Name the robot: polygait tasks go2.xml --set …")
+    names = [name] if name else task_names()
+    described = [describe_task(robot, task_options(options.settings)) for robot in names]
     if json:
         print_json(described[0] if name else described)
     elif name:
@@ -105,12 +111,45 @@ def report(
     print_report(written)
 
 
-def _draw_robot(name: str, picture: str, json: bool) -> None:
-    """Write a robot's card."""
-    from polygait.report.pictures.cards import save_card
+def _with_one_robot(name: str, json: bool, wanted: TasksConfig) -> None:
+    """What is to be done with a robot instead of describing it."""
+    from polygait.run_config import task_options
 
+    options = task_options(wanted.settings)
+    if sum((wanted.picture is not None, wanted.check, wanted.write is not None)) > 1:
+        raise UserError("--picture, --check and --write exclude each other.", "Give one at a time.")
     if not name:
-        raise UserError("Which robot is to be drawn?", "Give its name: polygait tasks walker --picture FILE.")
-    if json:
-        raise UserError("--json and --picture exclude each other.", "Give the one you mean.")
-    print(save_card(name, picture))
+        done = "drawn" if wanted.picture else "checked" if wanted.check else "written"
+        raise UserError(f"Which robot is to be {done}?", "Give its name: polygait tasks walker ….")
+    if json and not wanted.check:
+        raise UserError("--json goes with a description or with --check.", "Leave it out.")
+    if wanted.picture is not None:
+        from polygait.report.pictures.cards import save_card
+
+        print(save_card(name, wanted.picture, options=options))
+    elif wanted.write is not None:
+        _write_robot(name, wanted.write, options)
+    else:
+        from polygait.tasks.check import PROBLEM, check_task
+
+        findings = check_task(name, options)
+        if json:
+            print_json([finding._asdict() for finding in findings])
+        else:
+            print_findings(findings)
+        if any(finding.verdict == PROBLEM for finding in findings):
+            sys.exit(1)
+
+
+def _write_robot(name: str, path: str, options: dict[str, Any]) -> None:
+    from polygait.tasks.model_robot import is_model_file, robot_from_mjcf
+    from polygait.tasks.write_robot import class_name, write_robot
+
+    if not is_model_file(name):
+        raise UserError(
+            f"{name!r} is no model file, so its robot has a file already.",
+            "Give a model that ends in .xml or .mjcf.",
+        )
+    robot = robot_from_mjcf(name, **options)
+    written = write_robot(robot, path)
+    print(f"{written}: edit it, then polygait tasks {shlex.quote(f'{written}:{class_name(robot)}')} --check")

@@ -22,7 +22,7 @@ from polygait.config.options import (
     StudyRunConfig,
     TrainConfig,
 )
-from polygait.config.showing import RenderConfig, ReportConfig
+from polygait.config.showing import RenderConfig, ReportConfig, TasksConfig
 from polygait.config.trials import TrialsConfig
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "ReportConfig",
     "SACConfig",
     "StudyRunConfig",
+    "TasksConfig",
     "TrainConfig",
     "TrialsConfig",
     "check_seed",

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro import conf
 
 from polygait.config.checks import seed_problems
 
 Renderer = Literal["auto", "egl", "osmesa", "rays"]
 MOST_FRAMES = 100
+
+
+@dataclass(frozen=True)
+class TasksConfig:
+    """What to do with a robot instead of describing it."""
+
+    picture: str | None = None
+    """Draw the robot with the names of its joints, bodies and feet into this .svg or .png."""
+    check: bool = False
+    """Try the robot out and say what is wrong with it; the exit code is 1 if anything is."""
+    write: str | None = None
+    """Write the robot of a model file out as this .py file, to be edited."""
+    settings: Annotated[tuple[str, ...], conf.arg(name="set")] = ()
+    """Options of the robot, such as task.forward="'y'" task.speed=1.0."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from polygait.tasks.registry import make_task
@@ -9,9 +10,9 @@ from polygait.tasks.state import StateLayout
 from polygait.variations import FORMS
 
 
-def describe_task(name: str) -> dict[str, Any]:
-    """A task as plain data, for a program or a table."""
-    task = make_task(name)
+def describe_task(name: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A task as plain data, for a program or a table; options are the robot's own."""
+    task = make_task(name, **(options or {}))
     kept = set(task.default_filter.kept)
     description: dict[str, Any] = {
         "name": name,
@@ -36,6 +37,12 @@ def describe_task(name: str) -> dict[str, Any]:
         "bodies": list(task.anatomy.bodies),
         "geoms": list(task.anatomy.geoms),
     }
+    law = getattr(task, "action_law", None)
+    if law is not None:
+        description["actions"] = {"in_words": law.describe(), **law.to_json()}
+    found = getattr(getattr(task, "robot", None), "found", None)
+    if found is not None:
+        description["found"] = found
     return description
 
 

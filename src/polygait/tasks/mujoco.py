@@ -13,7 +13,18 @@ from polygait.errors import UserError
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import BAD_STATE, divert_warnings
 from polygait.tasks.randomness import Draws
-from polygait.tasks.robot import Motion, Physics, Robot, add_sensors, anatomy, foot_geoms
+from polygait.tasks.robot import (
+    Motion,
+    Physics,
+    Robot,
+    action_law,
+    add_sensors,
+    anatomy,
+    foot_geoms,
+    sensor_places,
+    sensor_stage,
+)
+from polygait.tasks.robot_checks import check_answers, check_parts, check_start
 from polygait.tasks.schedule import Scheduled, row_ids
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import (
@@ -29,6 +40,7 @@ from polygait.tasks.world import World
 from polygait.variations import Effect, check_conditions
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
+_POSITIONS, _ALL = mujoco.mjtStage.mjSTAGE_POS.value, mujoco.mjtStage.mjSTAGE_ACC.value
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
 
 
@@ -49,6 +61,7 @@ class MujocoTask(BatchedTask):
         threads = min(threads, num_envs)  # more would have nothing to do
         divert_warnings()
         spec = robot.spec()
+        check_parts(spec, robot)
         add_sensors(spec, robot)
         self.model = spec.compile()
         names = anatomy(self.model, robot)
@@ -62,9 +75,14 @@ class MujocoTask(BatchedTask):
         self.default_filter = StateFilter.remove(robot.layout, robot.removed)
         self.conditions = robot.conditions
         self.defaults = robot.defaults
+        self.action_law = action_law(self.model, robot, names)
         self._seconds = float(self.model.opt.timestep * robot.frame_skip)
         self.time_step = self._seconds
-        self.physics = Physics.of(Batch(self.model, num_envs, threads), ("sensordata", *robot.fields))
+        fields = tuple(dict.fromkeys(("sensordata", *robot.fields)))
+        self.physics = Physics.of(Batch(self.model, num_envs, threads), fields, sensor_places(self.model))
+        self._sensor_stage = sensor_stage(self.model, robot)
+        if robot.motors is None:
+            self.physics.ctrl[:] = self.action_law.controls(np.zeros(self.action_size))
         self._blank = self.physics.batch.state[0].copy()
         # Sensors cost time in every substep and are needed only at the observed state.
         self._disabled = self.physics.batch.expand("opt.disableflags")
@@ -73,6 +91,7 @@ class MujocoTask(BatchedTask):
         self._progress = np.zeros(num_envs)
         self._foot_starts = np.cumsum([0, *map(len, foot_geoms(robot))])
         self._world = World(self.physics.batch)
+        self._check()
         self._open(variation)
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
@@ -88,7 +107,7 @@ class MujocoTask(BatchedTask):
                 )
         self._rewind(rows)
         self._place(rows, qpos, qvel)
-        self._begin(rows, None if self.robot.fields else {})
+        self._begin(rows, None if self.robot.fields or self.robot.sensors else {})
         return self._observation.copy()
 
     def step(self, actions: np.ndarray) -> Step:
@@ -102,18 +121,21 @@ class MujocoTask(BatchedTask):
 
         progress = np.array(self.robot.progress(self.physics))
         velocity = (progress - self._progress) / self._seconds
-        if self.robot.needs_contact_forces:
-            failed[self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, self._awake)] = True
+        if self._sensor_stage:
+            failed[self._forward_with_sensors(self._sensor_stage, self._awake)] = True
         healthy = self.robot.healthy(self.physics)
-        observation = self.robot.observe(self.physics)
-        reward = self.robot.reward(Motion(velocity, arriving, healthy, observation))
+        # Copies: a robot may hand out views of the physics, and faults are written into what comes back.
+        observation = np.array(self.robot.observe(self.physics), dtype=np.float64)
+        reward = np.array(
+            self.robot.reward(Motion(velocity, arriving, healthy, observation)), dtype=np.float64
+        )
         step = self._record(observation, reward, ~healthy, failed)
         self._progress = np.where(self.diverged, 0.0, progress)
         return step
 
     def foot_contacts(self) -> np.ndarray:
         """Which feet touch the ground now, (num_envs, number of feet)."""
-        self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_POS, self._awake)
+        self._forward_with_sensors(_POSITIONS, self._awake)
         touching = self.physics.derived["sensordata"][:, -self._foot_starts[-1] :] > 0
         return np.logical_or.reduceat(touching, self._foot_starts[:-1], axis=1)
 
@@ -149,6 +171,14 @@ class MujocoTask(BatchedTask):
         self._place(rows, np.array([qpos for qpos, _ in states]), np.array([qvel for _, qvel in states]))
         self._settle(np.sort(rows))
         self._begin(rows, self.robot.initial_fields(self.physics.qpos[rows]))
+
+    def _check(self) -> None:
+        """Ask the robot everything once, so that mistakes in its file are told by name."""
+        check_start(self.model, self.robot, self._generator(0, Draws.START))
+        if self.robot.fields or self.robot.sensors:
+            self._forward_with_sensors(_ALL, np.zeros(1, dtype=np.intp))
+        check_answers(self.robot, self.physics, self.action_size)
+        self.physics.batch.state[0] = self._blank
 
     @property
     def _awake(self) -> np.ndarray | None:
@@ -190,7 +220,7 @@ class MujocoTask(BatchedTask):
     def _begin(self, rows: np.ndarray, fields: Mapping[str, np.ndarray] | None) -> None:
         """Start episodes of some rows from the states they are in; `fields` of MjData spare the engine."""
         if fields is None:
-            broken = self._forward_with_sensors(mujoco.mjtStage.mjSTAGE_ACC, np.sort(rows))
+            broken = self._forward_with_sensors(_ALL, np.sort(rows))
             self.physics.batch.warning[broken, BAD_STATE, 1] = 1  # its first step finds it out
         new = self.physics.at(rows)
         if fields is not None:
@@ -207,7 +237,7 @@ class MujocoTask(BatchedTask):
         batch, motors = self.physics.batch, self.robot.motors
         failed = np.zeros(self.num_envs, dtype=bool)
         if motors is None:
-            self.physics.ctrl[:] = actions
+            self.physics.ctrl[:] = self.action_law.controls(actions)
             self._simulate(failed, self.robot.frame_skip)
         else:
             awake = self._awake
@@ -230,11 +260,11 @@ class MujocoTask(BatchedTask):
         except SimulationError as error:
             failed[error.ids] = True
 
-    def _forward_with_sensors(self, stage: mujoco.mjtStage, rows: np.ndarray | None = None) -> np.ndarray:
+    def _forward_with_sensors(self, stage: int, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute what follows from the state; the rows in which MuJoCo could not."""
         self._disabled[:] &= ~_NO_SENSORS
         try:
-            self.physics.batch.forward(rows, stage=stage.value)
+            self.physics.batch.forward(rows, stage=stage)
         except SimulationError as error:
             return error.ids
         finally:

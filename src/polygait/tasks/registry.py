@@ -12,6 +12,7 @@ from typing import Any, cast
 from polygait.errors import UserError, unknown_name
 from polygait.registry import Registry, entry_points
 from polygait.tasks.defaults import TaskDefaults
+from polygait.tasks.model_robot import ModelRobot, is_model_file, robot_from_mjcf
 from polygait.tasks.robot import Robot
 from polygait.tasks.task import Task, Variations, check_limit, check_whole
 
@@ -42,7 +43,8 @@ def make_task(
 
     `variation` may be a list with one entry per environment. Options are the robot's own, such as
     `contact_forces=False` for the Ant, and `max_episode_steps`. A name such as `gym:HalfCheetah-v5`
-    makes a Gymnasium environment; its options are handed to gymnasium.make.
+    makes a Gymnasium environment; its options are handed to gymnasium.make. A name that ends in .xml or
+    .mjcf is a model file; its options are those of robot_from_mjcf.
     """
     if not isinstance(name, str):
         raise UserError(
@@ -55,6 +57,10 @@ def make_task(
         from polygait.tasks.gym import GymTask
 
         return GymTask(name.removeprefix(GYM_PREFIX), **common, **options)
+    if is_model_file(name):
+        from polygait.tasks.mujoco import MujocoTask
+
+        return MujocoTask(robot_from_mjcf(name, **options), **common, num_threads=num_threads)
     maker = _find(name)
     if isinstance(maker, type) and issubclass(maker, Robot):
         from polygait.tasks.mujoco import MujocoTask
@@ -68,6 +74,8 @@ def task_defaults(name: str) -> TaskDefaults:
 
     Nor for a robot that is not known here: who makes its task is told so, its results can be read without it.
     """
+    if is_model_file(name):
+        return ModelRobot.defaults
     known = not name.startswith(GYM_PREFIX) and name in task_names()
     return getattr(_find(name), "defaults", TaskDefaults()) if known else TaskDefaults()
 

@@ -10,6 +10,8 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from polygait.errors import unknown_name
+from polygait.tasks.actions import ActionLaw, law_of, law_of_motors
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy, Foot
@@ -26,13 +28,23 @@ class Physics(NamedTuple):
     """Numbers of the robot's own (MuJoCo's userdata): part of the state, 0 when an episode begins."""
     derived: Mapping[str, np.ndarray]
     """Further fields of MjData, each refreshed by every call of the engine."""
+    sensors: Mapping[str, slice] = {}
+    """Where each sensor's numbers lie in `sensordata`."""
 
     @classmethod
-    def of(cls, batch: Batch, fields: tuple[str, ...] = ()) -> Physics:
+    def of(
+        cls, batch: Batch, fields: tuple[str, ...] = (), sensors: Mapping[str, slice] | None = None
+    ) -> Physics:
         """The arrays of a batch; a derived field is empty until the engine's next call."""
         derived = {name: batch.bind(name) for name in fields}
         qpos, qvel, ctrl, memory = (batch.bind(name) for name in ("qpos", "qvel", "ctrl", "userdata"))
-        return cls(batch, qpos, qvel, ctrl, memory, derived)
+        return cls(batch, qpos, qvel, ctrl, memory, derived, sensors or {})
+
+    def sensor(self, name: str) -> np.ndarray:
+        """What a sensor among the robot's `sensors` reads, (environments, its numbers)."""
+        if name not in self.sensors:
+            raise unknown_name("sensor", name, self.sensors)
+        return self.derived["sensordata"][:, self.sensors[name]]
 
     def at(self, rows: np.ndarray) -> Physics:
         """A copy of some rows."""
@@ -105,14 +117,20 @@ class Robot(ABC):
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
-    """Further fields of MjData that the methods below read from `physics.derived`."""
+    """Further fields of MjData that the methods below read from `physics.derived`, as MuJoCo's last substep
+    left them; `sensordata`, all sensors of the model, holds at the observed state."""
     units: Mapping[str, str] = {}
     """The unit of every number of the state by patterns of names, the first that fits; for who reads an
     exported policy."""
     licence: str = ""
     """Of the model, where it is known."""
+    sensors: tuple[str, ...] = ()
+    """Sensors of the model that the methods below read with `physics.sensor(name)`, at the observed state.
+    They cost a pass of the engine, up to the stage that the costliest needs; others cost nothing."""
     motors: Motors | None = None
-    """What stands between actions and torques; without it, actions are the model's controls."""
+    """What stands between actions and torques; without it, actions are mapped to the model's controls."""
+    action_law: ActionLaw | None = None
+    """How, for a robot without `motors`; left out, actions cover the range of each actuator of the model."""
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:
@@ -130,7 +148,7 @@ class Robot(ABC):
 
     def initial_fields(self, qpos: np.ndarray) -> Mapping[str, np.ndarray] | None:
         """`fields` at initial positions, one row each, if the robot knows them; None has them computed."""
-        return None if self.fields else {}
+        return None if self.fields or self.sensors else {}
 
     @abstractmethod
     def progress(self, physics: Physics) -> np.ndarray:
@@ -152,8 +170,15 @@ class Robot(ABC):
 def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
     """Give a model one contact sensor per foot and, where needed, the force sensor behind cfrc_ext.
 
-    MuJoCo computes cfrc_ext only when a sensor asks for it.
+    MuJoCo computes cfrc_ext only when a sensor asks for it. Sensors that nobody reads are taken away.
     """
+    own = {sensor.name: sensor for sensor in spec.sensors}
+    for name in robot.sensors:
+        if name not in own:
+            raise unknown_name("sensor", name, own)
+    if "sensordata" not in robot.fields:
+        for sensor in [one for one in spec.sensors if one.name not in robot.sensors]:
+            spec.delete(sensor)
     if robot.needs_contact_forces:
         spec.worldbody.first_body().add_site(name="polygait_force")
         spec.add_sensor(
@@ -174,6 +199,31 @@ def add_sensors(spec: mujoco.MjSpec, robot: Robot) -> None:
         )
 
 
+def sensor_places(model: mujoco.MjModel) -> dict[str, slice]:
+    """Where the numbers of every sensor of the model's own lie in sensordata."""
+    return {
+        model.sensor(index).name: slice(
+            int(model.sensor_adr[index]), int(model.sensor_adr[index] + model.sensor_dim[index])
+        )
+        for index in _own_sensors(model)
+    }
+
+
+def sensor_stage(model: mujoco.MjModel, robot: Robot) -> int:
+    """How far the engine must compute at the observed state for what the robot reads; 0 is not at all."""
+    if robot.needs_contact_forces:
+        return mujoco.mjtStage.mjSTAGE_ACC.value
+    read = bool(robot.sensors) or "sensordata" in robot.fields
+    return (
+        max([int(model.sensor_needstage[index]) for index in _own_sensors(model)], default=0) if read else 0
+    )
+
+
+def _own_sensors(model: mujoco.MjModel) -> list[int]:
+    """The sensors that the model came with."""
+    return [one for one in range(model.nsensor) if not model.sensor(one).name.startswith("polygait_")]
+
+
 def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
     """The geoms of every foot."""
     return [(geoms,) if isinstance(geoms, str) else geoms for geoms in robot.feet.values()]
@@ -189,11 +239,7 @@ def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
     }
     geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
     bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
-    motors = []
-    for index in range(model.nu):
-        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
-        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
-        motors.append(joint or model.actuator(index).name or f"actuator_{index}")
+    motors = actuator_names(model)
     return Anatomy(
         joints=joints,
         bodies=bodies,
@@ -210,6 +256,24 @@ def _foot(model: mujoco.MjModel, geoms: tuple[str, ...]) -> Foot:
     """A foot's geoms and the bodies that carry them."""
     bodies = dict.fromkeys(_body_name(model, int(model.geom(geom).bodyid[0])) for geom in geoms)
     return Foot(geoms, tuple(bodies))
+
+
+def actuator_names(model: mujoco.MjModel) -> list[str]:
+    """What every actuator is called: the joint it drives, or its own name."""
+    names = []
+    for index in range(model.nu):
+        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
+        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
+        names.append(joint or model.actuator(index).name or f"actuator_{index}")
+    return names
+
+
+def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw:
+    """What a robot's actions do: its own law, or that of its model's actuators."""
+    rate = 1 / float(model.opt.timestep * robot.frame_skip)
+    if robot.motors is not None:
+        return law_of_motors(names.actions, rate)
+    return robot.action_law or law_of(model, names.actions, rate)
 
 
 def _body_name(model: mujoco.MjModel, index: int) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -57,12 +58,14 @@ _INK, _PAPER, _STATE = "#1f2933", "#ffffff", "#0b63a5"
 _MARKS = {"joint": "#1f2933", "body": "#5b6b7b", "foot": "#00695c"}
 
 
-def save_card(name: str, path: str | Path, renderer: str = "auto") -> Path:
-    """Write a robot's card as SVG or PNG, by the ending of its name."""
+def save_card(
+    name: str, path: str | Path, renderer: str = "auto", options: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a robot's card as SVG or PNG, by the ending of its name; options are the robot's own."""
     path = Path(path)
     if path.suffix not in (".svg", ".png"):
         raise UserError(f"Cannot write a picture as {path.name!r}.", "End its name in .svg or .png.")
-    svg = robot_card(require_drawable(make_task(name)), renderer)
+    svg = robot_card(require_drawable(make_task(name, **(options or {}))), renderer)
     if path.suffix == ".svg":
         data = svg.encode()
     else:
