@@ -55,7 +55,7 @@ def test_each_problem_is_found(tmp_path, text, options, topic, told):
 
 def test_the_command_tells_problems_and_fails(tmp_path, capsys):
     from polygait.commands.showing import tasks
-from polygait.config import TasksConfig
+    from polygait.config import TasksConfig
 
     model = write_model(tmp_path, DOG)
     tasks(model, options=TasksConfig(check=True))
@@ -68,7 +68,7 @@ from polygait.config import TasksConfig
 
 def test_the_command_shows_and_writes_a_model(tmp_path, capsys):
     from polygait.commands.showing import tasks
-from polygait.config import TasksConfig
+    from polygait.config import TasksConfig
 
     model = write_model(tmp_path, DOG)
     tasks(model, options=TasksConfig(settings=("task.forward='-x'",)), json=True)
