@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from polygait.tasks.anatomy import model_anatomy
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
@@ -100,6 +101,8 @@ class Robot(ABC):
     """State parts that the default filter removes."""
     defaults: TaskDefaults = TaskDefaults()
     """Numbers for methods, learners and suites that belong to this robot."""
+    locks_at_zero: bool = False
+    """Whether broken(JOINT) locks at the angle 0 wherever the joint's range lies, as in the paper."""
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
@@ -173,33 +176,11 @@ def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
 
 
 def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
-    """The names in a compiled model; a body without a name is called after its first geom."""
-    movable = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
-    joints = {
-        model.joint(index).name: (index, int(model.jnt_dofadr[index]))
-        for index in range(model.njnt)
-        if model.jnt_type[index] in movable and model.joint(index).name
-    }
-    geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
-    bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
-    motors = []
-    for index in range(model.nu):
-        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
-        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
-        motors.append(joint or model.actuator(index).name or f"actuator_{index}")
-    return Anatomy(
-        joints=joints,
-        bodies=bodies,
-        geoms=geoms,
-        actions=motors if robot.motors is None else robot.motors.action_names,
-        state=robot.layout.select,
-        motors=motors,
+    """The names in a robot's compiled model."""
+    return model_anatomy(
+        model,
+        robot.layout,
+        None if robot.motors is None else robot.motors.action_names,
         battery=robot.motors is not None and model.nuser_actuator > 0,
+        locks_at_zero=robot.locks_at_zero,
     )
-
-
-def _body_name(model: mujoco.MjModel, index: int) -> str:
-    name = model.body(index).name
-    if not name and model.body_geomnum[index]:
-        name = model.geom(model.body_geomadr[index]).name.removesuffix("_geom")
-    return name or f"body_{index}"
