@@ -45,6 +45,15 @@ class RunConfig:
     method_config: Any
     """The settings of the method."""
     task_options: dict[str, Any] = field(default_factory=dict)
+    worlds: str = ""
+    """Of which every episode of the training draws one; empty is the nominal world."""
+    curriculum: float = 0.0
+    """The share of the training in which faulty worlds grow from none to as many as `worlds` says."""
+
+    def faulty_share(self, iteration: int) -> float:
+        """How many of the faulty worlds take place in an iteration, from 0 to 1."""
+        rising = self.curriculum * self.iterations
+        return min(1.0, iteration / rising) if rising else 1.0
 
     @property
     def iterations(self) -> int:
@@ -79,6 +88,9 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """The configuration as plain data; the learner's settings are tagged with its name."""
         plain = dataclasses.asdict(self)
+        for name in ("worlds", "curriculum"):  # a run without them is called what it was called before
+            if not plain[name]:
+                del plain[name]
         return {**plain, "learner": {"name": self.learner.name, **plain["learner"]}}
 
     @classmethod
@@ -122,6 +134,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
         method_config=method.Config(**method.presets.get(preset, {})),
+        worlds="" if config.worlds is None else config.worlds.strip(),
+        curriculum=config.curriculum or 0.0,
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
     for text in config.overrides:
@@ -163,6 +177,10 @@ def _problems(config: TrainConfig) -> list[str]:
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
         found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
+    if config.curriculum is not None and not 0 <= config.curriculum <= 1:
+        found.append(f"`curriculum` must be a share of the training from 0 to 1, got {config.curriculum}.")
+    if config.curriculum and not (config.worlds or "").strip():
+        found.append(f"`curriculum` {config.curriculum} is for training worlds: give `worlds` as well.")
     return found
 
 

@@ -17,6 +17,7 @@ from polygait.population.population import Population, PopulationLike, load, run
 from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
 from polygait.run_config import RunConfig, resolve
+from polygait.tasks.batched import set_worlds
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.training import make_cohort, train_cohort
@@ -47,6 +48,8 @@ def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> R
     out = run_path(out)
     resolved = _prepared(resolve(config))
     task = make_task(resolved.task, **resolved.task_options)
+    if resolved.worlds:
+        set_worlds(task, resolved.worlds)  # says what is wrong with them before anything begins
     state_filter = task.default_filter
     if resolved.remove is not None:
         state_filter = StateFilter.remove(task.layout, resolved.remove)

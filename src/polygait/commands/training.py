@@ -34,6 +34,8 @@ def train(
     threads: int | None = None,
     tensorboard: bool = False,
     set: tuple[str, ...] = (),
+    worlds: str | None = None,
+    curriculum: float | None = None,
 ) -> None:
     """Grow a population of different gaits into a new run folder.
 
@@ -54,13 +56,15 @@ def train(
         threads: Physics threads, all cores if left out; results do not depend on it.
         tensorboard: Also write event files for TensorBoard (needs the extra "tensorboard").
         set: Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md.
+        worlds: Worlds of which every episode draws one, such as "nominal*4, broken(any(*)), delay=0..2".
+        curriculum: Share of the training in which faulty worlds grow from none to as many as worlds says.
 
     """
     from polygait.config import TrainConfig
     from polygait.runs import train as train_run
 
     config = TrainConfig(
-        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set
+        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set, worlds, curriculum
     )
     _run(out, lambda report: train_run(config, out, report), tensorboard)
 

@@ -75,6 +75,12 @@ class TrainConfig:
     """Physics threads; all cores when left out. Results do not depend on it."""
     overrides: tuple[str, ...] | str = ()
     """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
+    worlds: str | None = None
+    """Worlds of which every episode of the training draws one, such as "nominal*4, broken(any(*)), delay=0..2";
+    the nominal world when left out. The policy is not told which."""
+    curriculum: float | None = None
+    """The share of the training, up to 1, in which faulty worlds grow from none to as many as `worlds` says; 0
+    when left out: as many from the beginning."""
 
 
 @dataclass(frozen=True)

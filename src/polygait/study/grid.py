@@ -30,6 +30,8 @@ _TRAINING: dict[str, tuple[str, Any]] = {
     "remove": ("a list of texts", list),
     "alpha": ("a number", float),
     "envs": ("a whole number", int),
+    "worlds": ("text", str),
+    "curriculum": ("a number", float),
     "settings": ("a list of texts", list),
 }
 """What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]."""

@@ -14,7 +14,7 @@ from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom
 from polygait.tasks.schedule import Schedule, Scheduled, lower, row_ids, variations_per_row
-from polygait.tasks.task import EnvIds, Step, Variations, checked_seeds
+from polygait.tasks.task import EnvIds, Step, Task, Variations, checked_seeds
 from polygait.variations import Anatomy, Effect, TrainingWorlds
 
 # What random numbers are for; 0 is for starts, faults have their own in faults.py.
@@ -136,26 +136,21 @@ class BatchedTask(ABC):
 
     def _draw_worlds(self, rows: np.ndarray) -> None:
         """The worlds of some rows' episodes: a function of their seeds, so no snapshot holds them."""
+        changed: set[int] = set()
         if self._worlds is not None:
-            drawn = [
-                self._worlds.draw(self._episode_generator(row, _WORLDS), self._world_share[row])
-                for row in rows.tolist()
-            ]
-            self.variations = list(self.variations)
-            changed = []
-            for row, variation in zip(rows.tolist(), drawn, strict=True):
+            for row in rows.tolist():
+                chance = self._episode_generator(row, _WORLDS)
+                variation = self._worlds.draw(chance, float(self._world_share[row]))
                 if variation != self.variations[row]:
                     self.variations[row] = variation
-                    changed.append(row)
-            if changed:
-                lowered = [lower(self.variations[row], self.anatomy) for row in changed]
-                self._schedule.assign(changed, lowered)
-        elif not self._schedule.has_random_onsets:
-            return
-        self._schedule.draw_onsets(rows, self._onset_generator, self.max_episode_steps)
-        effects = self._schedule.effects
-        self._install(effects, rows)
-        self._faults.install(effects, rows)
+                    changed.add(row)
+            lowered = [lower(self.variations[row], self.anatomy) for row in changed]
+            self._schedule.assign(changed, lowered)
+        changed |= self._schedule.draw_onsets(rows, self._onset_generator, self.max_episode_steps)
+        if changed:
+            new = np.array(sorted(changed))
+            self._install(self._schedule.effects, new)
+            self._faults.install(self._schedule.effects, new)
 
     def _rewind(self, rows: np.ndarray) -> None:
         """Count some rows' episodes from their first step."""
@@ -229,3 +224,19 @@ class BatchedTask(ABC):
 
     def _spoil(self, observation: np.ndarray, rows: np.ndarray) -> None:
         self._faults.on_observation(observation, self._step_count, rows)
+
+
+def set_worlds(task: Task, worlds: str) -> None:
+    """Let every episode of a task draw its world from a mixture, where its simulator knows how to."""
+    if not isinstance(task, BatchedTask):
+        raise UserError(
+            f"{task.name} cannot draw training worlds: it is no BatchedTask of polygait.",
+            "Leave worlds out, or write a Robot file for the robot (docs/robots.md).",
+        )
+    task.set_worlds(worlds)
+
+
+def set_faulty_share(task: Task, share: float) -> None:
+    """How many of the faulty worlds of a task's mixture take place from the next reset on."""
+    if isinstance(task, BatchedTask):
+        task.faulty_share = share

@@ -88,6 +88,11 @@ class Scheduled(Generic[Kind]):
             (self.begins[rows] > 0).any() or (self.lasts[rows] < NEVER).any() or (self.latest[rows] >= 0).any()
         )
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the effect begins at another step in every episode, anywhere."""
+        return bool(((self.latest >= 0) & (self.earliest < NEVER)).any())
+
     def copy(self) -> Scheduled[Kind]:
         """The same with arrays of its own."""
         arrays = (self.amounts, self.begins, self.lasts, self.period, self.latest, self.earliest)
@@ -142,20 +147,25 @@ class Schedule:
                 group.period[row] = NEVER if timing.period is None else timing.period
                 group.latest[row] = -1 if timing.latest is None else timing.latest
 
-    def draw_onsets(self, rows: np.ndarray, generator: Generators, limit: int) -> None:
-        """Decide when effects with a random start begin in these rows' episodes of at most `limit` steps."""
+    def draw_onsets(self, rows: np.ndarray, generator: Generators, limit: int) -> set[int]:
+        """Decide when effects with a random start begin in these rows' episodes of at most `limit` steps.
+
+        The rows in which this is another step than before.
+        """
+        changed = set()
         for group in self._groups.values():
+            if not group.is_random:
+                continue
             open_ones = rows[(group.latest[rows] >= 0) & (group.earliest[rows] < NEVER)]
             for row in open_ones.tolist():
                 earliest = int(group.earliest[row])
                 latest = max(min(int(group.latest[row]), limit - 1), earliest)
                 # All effects of an edit begin together.
-                group.begins[row] = generator(row, group.edit).integers(earliest, latest, endpoint=True)
-
-    @property
-    def has_random_onsets(self) -> bool:
-        """Whether any effect begins at another step in every episode."""
-        return any(((one.latest >= 0) & (one.earliest < NEVER)).any() for one in self._groups.values())
+                begins = int(generator(row, group.edit).integers(earliest, latest, endpoint=True))
+                if begins != group.begins[row]:
+                    group.begins[row] = begins
+                    changed.add(row)
+        return changed
 
     @property
     def effects(self) -> list[Scheduled[Effect]]:

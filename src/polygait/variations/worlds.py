@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polygait.errors import UserError
+from polygait.errors import UserError, unknown_name
 from polygait.variations.edits import Edit, Variation
 from polygait.variations.effects import Anatomy
 from polygait.variations.forms import KEYWORDS, Words
@@ -148,6 +148,8 @@ class TrainingWorlds:
     def _choices(self, target: str, words: Words) -> tuple[str, ...]:
         if not target.startswith(_OPEN):
             return (target,)
+        if words.name not in KEYWORDS and words.name not in self._conditions:
+            raise unknown_name("variation", words.name, [*self._conditions, *KEYWORDS])
         if words.name not in KEYWORDS:
             raise UserError(
                 f"any(…) chooses among the parts that a keyword names; {words.name!r} is none.",

@@ -25,6 +25,10 @@ def train_command(config: RunConfig, out: str) -> str:
     for name in ("alpha", "envs"):
         if getattr(config, name) != getattr(base, name):
             words += [f"--{name}", setting_text(getattr(config, name))]
+    if config.worlds:
+        words += ["--worlds", config.worlds]
+    if config.curriculum:
+        words += ["--curriculum", setting_text(config.curriculum)]
     if config.remove is not None and config.remove != base.remove:
         words += ["--remove", *config.remove]
     if settings := _settings(config, base):
