@@ -53,10 +53,10 @@ class Actions:
         row = np.array(action, dtype=np.float64).reshape(1, -1)
         return row if self._is_unit else row / self._half
 
-    def whole(self, row: np.ndarray) -> Any:
-        """The action that a row of numbers stands for."""
+    def whole(self, row: np.ndarray, like: Any) -> Any:
+        """The action that a row of numbers stands for, as precise as the one that was given."""
         values = row[0] if self._is_unit else row[0] * self._half
-        return values.reshape(self._space.shape or ()).astype(self._space.dtype)
+        return values.reshape(self._space.shape or ()).astype(np.asarray(like).dtype)
 
 
 def _layout(space: gymnasium.Space) -> StateLayout:

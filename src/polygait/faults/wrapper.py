@@ -163,7 +163,8 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
         if self._world is not None:
             self._world.refresh(self._step)
         if self._acts_on_actions:
-            action = self._actions.whole(self._faults.on_actions(self._actions.flat(action), self._step))
+            arriving = self._faults.on_actions(self._actions.flat(action), self._step)
+            action = self._actions.whole(arriving, action)
         truth = self._truth()
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._now += 1
