@@ -1,13 +1,13 @@
 """SMERL's protocol on runs of ours: motors that die, joints that are forced; its published means beside them.
 
 Kumar et al. 2020: 5 members, each tried 5 times under a disturbance, the best of them scored on 5 fresh
-episodes of 200 steps. Motors: the first two are dead for 10 to 100 steps from the tenth step on. Force: a torque
-of 10 to 190 Nm against the leg joint (degree of freedom 4) in the steps 10 to 15. As their code stands, that
-torque is never taken away again, so it is also measured to the end of the episode. Last, a push of 50 N against
-the torso for 10 to 100 steps, which has no published counterpart.
+episodes of 200 steps. Motors: the first two are dead for 10 to 100 steps from the tenth step on. Force: a
+torque of 10 to 190 Nm against the leg joint (degree of freedom 4) in the steps 10 to 15. As their code
+stands, that torque is never taken away again, so it is also measured to the end of the episode. Last, a push
+of 50 N against the torso for 10 to 100 steps, which has no published counterpart.
 
-What differs: theirs are Hopper and Walker of 2020 (0.01 s a step where ours have 0.008, so 2 s against 1.6 s; reward
-for no more than 5 m/s; a Hopper that may lean by 0.2 as ours may), soft actor-critic with one policy for all members.
+What differs: theirs are Hopper and Walker of 2020 (0.01 s a step where ours have 0.008, so 2 s against 1.6 s;
+reward for no more than 5 m/s), and Soft Actor-Critic with one policy for all members.
 """
 
 import argparse
@@ -40,8 +40,15 @@ class Disturbance(NamedTuple):
 LENGTHS = tuple(range(10, 110, 10))
 DISTURBANCES = (
     Disturbance("motors dead", "motor", LENGTHS, lambda n: f"motor(thigh_joint,leg_joint)@{FIRST}..+{n + 1}"),
-    Disturbance("force, 6 steps", "force", tuple(range(10, 200, 10)), lambda n: f"torque(leg_joint)=-{n}Nm@{FIRST}..+6"),
-    Disturbance("force, to the end", "force", tuple(range(10, 200, 10)), lambda n: f"torque(leg_joint)=-{n}Nm@{FIRST}"),
+    Disturbance(
+        "force, 6 steps",
+        "force",
+        tuple(range(10, 200, 10)),
+        lambda n: f"torque(leg_joint)=-{n}Nm@{FIRST}..+6",
+    ),
+    Disturbance(
+        "force, to the end", "force", tuple(range(10, 200, 10)), lambda n: f"torque(leg_joint)=-{n}Nm@{FIRST}"
+    ),
     Disturbance("push of 50 N", "", LENGTHS, lambda n: f"push=-50N@{FIRST}..+{n}"),
 )
 PUBLISHED = {

@@ -1,9 +1,9 @@
 """Training worlds: what they cost beside training without them, and what studies of them came to.
 
 `cost` trains the same policy with and without worlds in one process, iteration by iteration in turn.
-`compare` puts the jobs of studies/worlds.toml and studies/worlds-plain.toml side by side, per task: the return of
-the member chosen in each condition, on fresh episodes, and the share of conditions in which it walks on (a return
-above --walks; about 1000 is standing still on Hopper and Walker), with 95 % intervals over seeds.
+`compare` puts the jobs of studies/worlds.toml and studies/worlds-plain.toml side by side, per task: the return
+of the member chosen in each condition, on fresh episodes, and the share of conditions in which it walks on (a
+return above --walks; about 1000 is standing still on Hopper and Walker), with 95 % intervals over seeds.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 import polygait as pg
@@ -46,7 +45,9 @@ def cost(options: argparse.Namespace) -> None:
                     seconds[name].append(taken)
     for place, clock in enumerate(("processor", "clock")):
         plain, worlds = ([one[place] for one in seconds[name]] for name in ("plain", "worlds"))
-        ratio = statistics.median(with_them / without for with_them, without in zip(worlds, plain, strict=True))
+        ratio = statistics.median(
+            with_them / without for with_them, without in zip(worlds, plain, strict=True)
+        )
         print(
             f"{options.task}, {clock}: {1e3 * statistics.median(plain):.0f} ms an iteration without worlds, "
             f"{1e3 * statistics.median(worlds):.0f} ms with; median ratio {ratio:.3f}, "
@@ -56,7 +57,9 @@ def cost(options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """A row per task, method and kind of fault."""
-    print("| task | training | faults | return of the chosen | walks on in | seeds |\n|---|---|---|---|---|---|")
+    print(
+        "| task | training | faults | return of the chosen | walks on in | seeds |\n|---|---|---|---|---|---|"
+    )
     found = []
     for file, label in ((options.plain, ""), (options.worlds, " with worlds")):
         study = read_study(file)
@@ -78,7 +81,7 @@ def compare(options: argparse.Namespace) -> None:
             )
             print(
                 f"| {task} | {method} | {family} | {mean.value:.0f} ({mean.low:.0f} to {mean.high:.0f}) | "
-                f"{walks.value:.0%} ({np.round(100 * walks.low)} to {np.round(100 * walks.high)}) | {len(kept)} |"
+                f"{walks.value:.0%} ({walks.low:.0%} to {walks.high:.0%}) | {len(kept)} |"
             )
 
 
@@ -94,7 +97,9 @@ def main(arguments: list[str]) -> None:
     compared = commands.add_parser("compare")
     compared.add_argument("--plain", default="studies/worlds-plain.toml")
     compared.add_argument("--worlds", default="studies/worlds.toml")
-    compared.add_argument("--out", type=Path, default=None, help="where both studies' jobs are, if not in runs/")
+    compared.add_argument(
+        "--out", type=Path, default=None, help="where both studies' jobs are, if not in runs/"
+    )
     compared.add_argument("--walks", type=float, default=1500.0)
     compared.set_defaults(run=compare)
     options = parser.parse_args(arguments)

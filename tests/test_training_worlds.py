@@ -1,4 +1,4 @@
-"""Training in worlds that change from episode to episode: seeded, exact on resume, hidden, judged nominally."""
+"""Training in worlds that change from episode to episode: seeded, exact on resume, judged nominally."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,9 @@ def test_worlds_go_on_bit_for_bit_from_a_snapshot():
 
 
 def test_gymnasium_environments_have_worlds_too():
-    mixture = "nominal, delay=1..3, sensor(any(state.*)):drop=0.5, motor(*):drop=0.5@random, strength(*)=0.3..1"
+    mixture = (
+        "nominal, delay=1..3, sensor(any(state.*)):drop=0.5, motor(*):drop=0.5@random, strength(*)=0.3..1"
+    )
     tasks = [GymTask("Pendulum-v1", num_envs=4) for _ in range(2)]
     for task in tasks:
         task.set_worlds(mixture)
@@ -132,7 +134,15 @@ def test_worlds_and_curriculum_change_what_is_learned_but_not_who_judges(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "options", [{"method": "pg", "members": 2}, {"method": "multi"}, {"method": "smerl"}, {"method": "dvd"}, {"method": "multi", "learner": "sac"}], ids=str
+    "options",
+    [
+        {"method": "pg", "members": 2},
+        {"method": "multi"},
+        {"method": "smerl"},
+        {"method": "dvd"},
+        {"method": "multi", "learner": "sac"},
+    ],
+    ids=str,
 )
 def test_every_method_trains_in_worlds(tmp_path, options):
     assert trained(tmp_path / "run", iterations=2, **options).members

@@ -71,7 +71,9 @@ def test_the_model_is_given_back_to_the_last_bit(text):
     wrapped.reset(seed=0)
     for _ in range(6):
         wrapped.step(np.zeros(6))
-    assert [name for name in before if not np.array_equal(model_arrays(env)[name], before[name])] or "@" in text
+    assert [
+        name for name in before if not np.array_equal(model_arrays(env)[name], before[name])
+    ] or "@" in text
     wrapped.close()
     assert_same_model(model_arrays(env), before)
 
@@ -94,8 +96,7 @@ def test_the_truth_is_in_the_info_and_only_there():
     assert env.observation_space == whole.observation_space
     _, info = env.reset(seed=0)
     told = [info["fault"]]
-    for _ in range(9):
-        told.append(env.step(np.zeros(6))[4]["fault"])
+    told += [env.step(np.zeros(6))[4]["fault"] for _ in range(9)]
     lock, bias = "broken(foot_joint)@3..5", "sensor(state.0):bias=0.0@7"
     assert told == ["nominal"] * 4 + [lock] * 2 + ["nominal"] * 2 + [bias] * 2
 
@@ -111,7 +112,10 @@ def test_episodes_before_the_onset_are_those_of_the_bare_environment():
 
 
 def test_sensors_and_motors_of_any_environment_fail():
-    env, bare = FaultInjection(gymnasium.make("Pendulum-v1"), "sensor(state.2)@2..4+motor(action_0)"), gymnasium.make("Pendulum-v1")
+    env, bare = (
+        FaultInjection(gymnasium.make("Pendulum-v1"), "sensor(state.2)@2..4+motor(action_0)"),
+        gymnasium.make("Pendulum-v1"),
+    )
     env.reset(seed=1)
     bare.reset(seed=1)
     for moment in range(1, 7):
@@ -167,7 +171,10 @@ def test_what_cannot_break_is_refused_with_a_remedy(name, text, hint):
 def test_a_vector_of_environments_breaks_one_by_one():
     texts = ["broken(foot_joint)@1", None, "sensor(state.0):bias=1"]
     make = [lambda: gymnasium.make("Walker2d-v5")] * 3
-    envs, bare = VectorFaultInjection(gymnasium.vector.SyncVectorEnv(make), texts), gymnasium.vector.SyncVectorEnv(make)
+    envs, bare = (
+        VectorFaultInjection(gymnasium.vector.SyncVectorEnv(make), texts),
+        gymnasium.vector.SyncVectorEnv(make),
+    )
     seen, info = envs.reset(seed=3)
     expected, _ = bare.reset(seed=3)
     assert np.allclose(seen - expected, np.eye(3, 17)[[1, 1, 0]] * [[0], [0], [1]])
@@ -188,7 +195,9 @@ class Counters(gymnasium.vector.VectorEnv):
     num_envs = 2
     single_observation_space = Box(-np.inf, np.inf, (2,))
     single_action_space = Box(-1, 1, (1,))
-    metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+
+    def __init__(self):
+        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 
     def reset(self, *, seed=None, options=None):
         self.count = np.zeros(2)

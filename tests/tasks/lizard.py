@@ -1,5 +1,7 @@
 """A robot whose file names hardly anything, and whose knees cannot be straight."""
 
+from types import MappingProxyType
+
 import mujoco
 import numpy as np
 
@@ -35,8 +37,8 @@ class Lizard(Robot):
     name = "lizard"
     layout = StateLayout.of({"trunk": ("z",), "knee": ("angle",)})
     frame_skip = 5
-    feet = {"tail": "tail"}
-    conditions = {}
+    feet = MappingProxyType({"tail": "tail"})
+    conditions = MappingProxyType({})
     removed = ("knee",)
 
     def spec(self):

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.tasks.lizard import Lizard
 
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.ant import Ant
 from polygait.tasks.robots.hopper import Hopper
 from polygait.tasks.robots.walker import Walker
 from polygait.variations import physics_edits
-from tests.tasks.lizard import Lizard
 
 KNEE = 7  # its place among the positions
 
@@ -31,7 +31,14 @@ def untold(monkeypatch):
 
 def test_every_geom_and_body_has_a_name_that_says_where_it_is():
     anatomy = make().anatomy
-    assert list(anatomy.geoms) == ["floor", "trunk.geom.0", "trunk.geom.1", "tail", "shin.geom.0", "body_3.geom.0"]
+    assert list(anatomy.geoms) == [
+        "floor",
+        "trunk.geom.0",
+        "trunk.geom.1",
+        "tail",
+        "shin.geom.0",
+        "body_3.geom.0",
+    ]
     assert list(anatomy.bodies) == ["trunk", "shin", "body_3"]
     assert list(anatomy.joints) == ["knee", "body_3.joint.0"]
 

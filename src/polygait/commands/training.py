@@ -64,7 +64,20 @@ def train(
     from polygait.runs import train as train_run
 
     config = TrainConfig(
-        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set, worlds, curriculum
+        task,
+        method,
+        members,
+        steps,
+        seed,
+        preset,
+        learner,
+        remove,
+        alpha,
+        envs,
+        threads,
+        set,
+        worlds,
+        curriculum,
     )
     _run(out, lambda report: train_run(config, out, report), tensorboard)
 

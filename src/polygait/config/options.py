@@ -76,11 +76,11 @@ class TrainConfig:
     overrides: tuple[str, ...] | str = ()
     """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
     worlds: str | None = None
-    """Worlds of which every episode of the training draws one, such as "nominal*4, broken(any(*)), delay=0..2";
-    the nominal world when left out. The policy is not told which."""
+    """Worlds of which every training episode draws one, such as "nominal*4, broken(any(*)), delay=0..2"; the
+    nominal world when left out. The policy is not told which."""
     curriculum: float | None = None
-    """The share of the training, up to 1, in which faulty worlds grow from none to as many as `worlds` says; 0
-    when left out: as many from the beginning."""
+    """The share of the training, up to 1, in which faulty worlds grow from none to as many as `worlds` says;
+    0 when left out: as many from the beginning."""
 
 
 @dataclass(frozen=True)

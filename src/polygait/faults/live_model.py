@@ -49,7 +49,7 @@ class LiveModel:
 
 
 def find_model(env: Any) -> tuple[Any, Any] | None:
-    """The MuJoCo model and data of an environment: Gymnasium's, Gymnasium-Robotics', dm_control's; or None."""
+    """The MuJoCo model and data of an environment of Gymnasium or dm_control; None where there are none."""
     inner = env.unwrapped
     model, data = getattr(inner, "model", None), getattr(inner, "data", None)
     if isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData):

@@ -13,7 +13,7 @@ from polygait.tasks.state import StateLayout
 
 
 class Observations:
-    """How to take an observation apart and put it together again; None where it is not made of real numbers."""
+    """How to take an observation apart and put it together again; one without real numbers has no parts."""
 
     def __init__(self, space: gymnasium.Space, layout: StateLayout | None) -> None:
         self._space = space

@@ -43,7 +43,8 @@ class VectorFaultInjection(VectorWrapper):
         if self._mode is AutoresetMode.SAME_STEP:
             raise UserError(
                 "An environment that resets within a step shows its last observation past this wrapper.",
-                "Wrap each environment: gymnasium.make_vec(…, wrappers=[lambda env: FaultInjection(env, text)]).",
+                "Wrap each environment: gymnasium.make_vec(…, wrappers=[lambda env: "
+                "FaultInjection(env, text)]).",
             )
         layout = StateLayout.numbered(_size(env.single_observation_space, "observation"))
         actions = [f"action_{index}" for index in range(_size(env.single_action_space, "action"))]
@@ -134,5 +135,7 @@ class VectorFaultInjection(VectorWrapper):
 
 def _size(space: gymnasium.Space, what: str) -> int:
     if not isinstance(space, Box):
-        raise UserError(f"The {what} space {space} is no Box of real numbers.", "Wrap each environment instead.")
+        raise UserError(
+            f"The {what} space {space} is no Box of real numbers.", "Wrap each environment instead."
+        )
     return int(np.prod(space.shape))

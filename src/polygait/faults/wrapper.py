@@ -58,7 +58,8 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         if variation is not None and worlds is not None:
             raise UserError(
-                f"A variation ({variation}) and worlds ({worlds}) exclude each other.", "Give the one you mean."
+                f"A variation ({variation}) and worlds ({worlds}) exclude each other.",
+                "Give the one you mean.",
             )
         self._actions = Actions(env.action_space)
         self._observations = Observations(env.observation_space, layout)
@@ -106,7 +107,7 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
         between = [one for one in effects if not isinstance(one.effect, (*PHYSICS, SensorFault))]
         if between and not self._actions.size:
             raise UserError(
-                f"{self._name} has the action space {self.env.action_space}; faults need a Box of real numbers.",
+                f"{self._name} has the action space {self.env.action_space}; faults of actions need a Box.",
                 "Sensors and physics can still fail.",
             )
         self.variation = wanted

@@ -23,7 +23,9 @@ def model_anatomy(
     """The anatomy of a model; `actions` name what a policy commands where that is not one motor each."""
     bodies = _body_names(model)
     joints = {
-        name: index for index, name in enumerate(_joint_names(model, bodies)) if model.jnt_type[index] in _MOVABLE
+        name: index
+        for index, name in enumerate(_joint_names(model, bodies))
+        if model.jnt_type[index] in _MOVABLE
     }
     motors = motor_names(model)
     return Anatomy(

@@ -87,14 +87,16 @@ class BatchedTask(ABC):
         self._schedule, self.variations = changed, variations
 
     def set_worlds(self, worlds: str) -> None:
-        """Let every episode from the next reset on draw its world from a mixture, such as `nominal*4, delay=0..2`.
+        """Let every episode from the next reset on draw its world, such as from `nominal*4, delay=0..2`.
 
         An episode's world follows from its seed. `faulty_share` of the faulty worlds take place, 1 if nothing
         else is said; the nominal one stands for the others.
         """
         mixture = TrainingWorlds(worlds, self.conditions, self.anatomy)
         possible, nobody = mixture.extremes(), np.zeros(0, dtype=np.intp)
-        for start in range(0, len(possible), self.num_envs):  # what cannot be done is refused, with all room made
+        for start in range(
+            0, len(possible), self.num_envs
+        ):  # what cannot be done is refused, with all room made
             some = possible[start : start + self.num_envs]
             trial = Schedule(self.num_envs, self.anatomy).with_variations(range(len(some)), some)
             self._install(trial.effects, nobody)

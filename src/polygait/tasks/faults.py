@@ -52,9 +52,7 @@ class Faults:
     `generator(row, purpose)` gives a row's own random numbers at its present step.
     """
 
-    def __init__(
-        self, num_envs: int, action_size: int, observation_size: int, generator: Generators
-    ) -> None:
+    def __init__(self, num_envs: int, action_size: int, observation_size: int, generator: Generators) -> None:
         self._generator = generator
         self._gains: list[Scheduled[ActionGain]] = []
         self._lags: list[Scheduled[ActionLag]] = []

@@ -81,14 +81,6 @@ class Scheduled(Generic[Kind]):
         return (step_count - self.begins) % self.period
 
     @property
-    def changes(self) -> bool:
-        """Whether the effect comes or goes within an episode."""
-        rows = self.rows
-        return bool(
-            (self.begins[rows] > 0).any() or (self.lasts[rows] < NEVER).any() or (self.latest[rows] >= 0).any()
-        )
-
-    @property
     def is_random(self) -> bool:
         """Whether the effect begins at another step in every episode, anywhere."""
         return bool(((self.latest >= 0) & (self.earliest < NEVER)).any())

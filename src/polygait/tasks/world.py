@@ -43,14 +43,16 @@ class World:
 
     def __init__(self, batch: Models) -> None:
         self._batch = batch
+        self._num_envs = batch.nsim
         self._values: dict[str, np.ndarray] = {}
         self._nominal: dict[str, np.ndarray] = {}
         self._forces: dict[str, np.ndarray] = {}
         self._effects: list[Scheduled[PhysicsEffect]] = []
-        self._times = _Times([], batch.nsim)
-        self._active = np.zeros((0, batch.nsim), dtype=bool)
-        self._step_count = np.zeros(batch.nsim, dtype=np.int64)
-        self._fading = np.zeros((0, batch.nsim))
+        self._inputs: list[str] = []
+        """The fields among `_values` from which MuJoCo computes others."""
+        self._times = _Times([], self._num_envs)
+        self._active = np.zeros((0, self._num_envs), dtype=bool)
+        self._step_count = np.zeros(self._num_envs, dtype=np.int64)
         self._angles: np.ndarray | None = None
         self.changes_during_episodes = False
 
@@ -59,10 +61,9 @@ class World:
         before = {one.key: row for one, row in zip(self._effects, self._active, strict=True)}
         acted = self._active.any(axis=0)
         self._effects = of_kind(effects, PHYSICS)
-        self._times = _Times(self._effects, self._batch.nsim)
-        self._fading = _losses(self._effects, self._batch.nsim)
-        self.changes_during_episodes = bool(self._fading.any()) or any(
-            one.changes or isinstance(one.effect, Force | JointHold) for one in self._effects
+        self._times = _Times(self._effects, self._num_envs)
+        self.changes_during_episodes = self._times.change or any(
+            isinstance(one.effect, Force | JointHold) for one in self._effects
         )
         for one in self._effects:
             self._expand_for(one.effect)
@@ -74,7 +75,7 @@ class World:
         active[:, changed] = False
         self._active = active
         self._step_count = step_count.copy()
-        touched = np.zeros(self._batch.nsim, dtype=bool)
+        touched = np.zeros(self._num_envs, dtype=bool)
         touched[changed] = True
         new = active.copy()
         new[:, changed] = due[:, changed]
@@ -98,8 +99,8 @@ class World:
             holds = [index for index, one in enumerate(self._effects) if isinstance(one.effect, JointHold)]
             changed[begun] |= due[np.ix_(holds, begun)].any(axis=0)
             self._active[np.ix_(holds, begun)] = False  # held from the new episode's angles on
-        if self._fading.any():
-            changed |= (due & (self._fading > 0)).any(axis=0)
+        if self._times.fade:
+            changed |= (due & (self._times.loss > 0)).any(axis=0)
         self._step_count = step_count.copy()
         self._switch(due, changed)
 
@@ -156,7 +157,7 @@ class World:
         elif isinstance(effect, JointHold):
             self._expand("jnt_range")
             if self._angles is None:
-                self._angles = np.zeros((self._batch.nsim, self._batch.model.njnt))
+                self._angles = np.zeros((self._num_envs, self._batch.model.njnt))
         elif effect.field not in self._forces:
             state: Any = self._batch
             self._forces[effect.field] = state.bind(effect.field)
@@ -167,14 +168,15 @@ class World:
             owner, name = (model.opt, field[4:]) if field.startswith("opt.") else (model, field)
             nominal = np.array(getattr(owner, name))
             self._values[field] = self._batch.expand(field)
-            self._nominal[field] = np.repeat(nominal[None], self._batch.nsim, axis=0)
+            self._nominal[field] = np.repeat(nominal[None], self._num_envs, axis=0)
+            if field in mujoco.MjModel._setconst_inputs or field.startswith("opt."):
+                self._inputs.append(field)
 
     def _write(self, rows: np.ndarray) -> None:
         """Nominal values first, then every active effect: nothing can compound."""
         if not rows.size:
             return
-        inputs = [field for field in self._values if _feeds_constants(field)]
-        before = {field: self._values[field][rows] for field in inputs}
+        before = {field: self._values[field][rows] for field in self._inputs}
         for field, values in self._values.items():
             values[rows] = self._nominal[field][rows]
         active = self._active[:, rows]
@@ -217,23 +219,18 @@ class _Times:
         self._begins = np.array([one.begins for one in effects], dtype=np.int64).reshape(shape)
         self._lasts = np.array([one.lasts for one in effects], dtype=np.int64).reshape(shape)
         self._period = np.array([one.period for one in effects], dtype=np.int64).reshape(shape)
-        self._is_plain = not ((self._period < NEVER).any() or (self._lasts < NEVER).any())
+        here = self._begins < NEVER
+        ends = bool((here & (self._lasts < NEVER)).any())
+        self._is_plain = not ends
+        none = np.zeros(num_envs)
+        lost = [one.amounts[:, 2] if isinstance(one.effect, ModelChange) else none for one in effects]
+        self.loss = np.where(here, np.array(lost).reshape(shape), 0.0)
+        """What effects lose with every step."""
+        self.fade = bool(self.loss.any())
+        self.change = ends or self.fade or bool((here & (self._begins > 0)).any())
+        """Whether any effect comes, goes or fades within an episode."""
 
     def due(self, step_count: np.ndarray) -> np.ndarray:
         """Which effects act on which rows, (effects, rows)."""
         age = step_count[None] - self._begins
         return age >= 0 if self._is_plain else (age >= 0) & (age % self._period < self._lasts)
-
-
-def _losses(effects: list[Scheduled[PhysicsEffect]], num_envs: int) -> np.ndarray:
-    """What effects lose with every step, (effects, rows)."""
-    losses = np.zeros((len(effects), num_envs))
-    for index, one in enumerate(effects):
-        if isinstance(one.effect, ModelChange):
-            losses[index] = np.where(one.earliest < NEVER, one.amounts[:, 2], 0.0)
-    return losses
-
-
-def _feeds_constants(field: str) -> bool:
-    """Whether MuJoCo computes other fields from this one."""
-    return field in mujoco.MjModel._setconst_inputs or field.startswith("opt.")

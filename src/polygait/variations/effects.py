@@ -185,9 +185,7 @@ class Anatomy:
             return [name for name in found if name in motors] or found
         if kind == "sensor":
             found = _matching("part of the state", pattern, dict.fromkeys(self.state_parts))
-            return [
-                name for name in found if not any(name.startswith(f"{other}.") for other in found)
-            ]
+            return [name for name in found if not any(name.startswith(f"{other}.") for other in found)]
         known: dict[str, Mapping[str, Any]] = {
             "body": self.bodies,
             "geom": self.geoms,

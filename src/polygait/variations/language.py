@@ -90,8 +90,8 @@ def read_edit(piece: str, text: str) -> Words:
     if match is None:
         raise UserError(
             f"Cannot read {piece!r} in the variation {text!r}.",
-            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300, NAME@300..500 or KEYWORD(TARGET,…)…; join several "
-            "with '+'.",
+            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300, NAME@300..500 or KEYWORD(TARGET,…)…; "
+            f"join several with '+'.{' any(…) is for training worlds.' if 'any(' in piece else ''}",
         )
     targets, value, unit = match["targets"], match["value"], ""
     if value is not None:

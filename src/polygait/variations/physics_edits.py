@@ -266,7 +266,7 @@ class Slope(Edit):
 
 @dataclass(frozen=True)
 class Push(Edit):
-    """A force from outside on a body, by default the first that moves; it lasts one step unless said otherwise."""
+    """A force from outside on a body, by default the first; it lasts one step unless said otherwise."""
 
     keyword = "push"
     kind: ClassVar = "body"
@@ -285,7 +285,9 @@ class Push(Edit):
         check_mode(self.keyword, self.axis, self.modes)
         names = (self.targets,) if isinstance(self.targets, str) else tuple(self.targets)
         if not all(name and not set(name) & set("(),+ ") for name in names):
-            raise UserError(f"push needs names of bodies, got {self.targets!r}.", "Write push(torso)=50N@200.")
+            raise UserError(
+                f"push needs names of bodies, got {self.targets!r}.", "Write push(torso)=50N@200."
+            )
         object.__setattr__(self, "targets", names)
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:

@@ -1,4 +1,4 @@
-"""Edits of what lies between policy and robot: sensors that lie, motors that do not hear, commands that lag."""
+"""Edits between policy and robot: sensors that lie, motors that do not hear, commands that lag."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class MotorFailure(Targeted):
         if self.mode == "drop":
             check_share("The probability of a lost command", self.amount, "motor(foot_joint):drop=0.1")
         elif self.amount is not None:
-            raise UserError("A dead motor takes no number.", "Write motor(foot_joint), or drop=0.1 behind it.")
+            raise UserError(
+                "A dead motor takes no number.", "Write motor(foot_joint), or drop=0.1 behind it."
+            )
 
     def effects(self, anatomy: Anatomy) -> list[Effect]:
         indices = anatomy.action_indices(self.targets)

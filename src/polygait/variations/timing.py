@@ -4,8 +4,8 @@
     start  := STEP | "random" | "random(" STEP ".." STEP ")" | "every(" STEPS ")"
     end    := STEP | "+" STEPS
 
-`@300..500` acts in the steps 300 to 499 and is over in step 500; `@300..+200` says the same. A random start is
-drawn for every episode; `every(200)..+20` acts for 20 steps at step 200, 400, 600 and so on.
+`@300..500` acts in the steps 300 to 499 and is over in step 500; `@300..+200` says the same. A random start
+is drawn for every episode; `every(200)..+20` acts for 20 steps at step 200, 400, 600 and so on.
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ class _OpenEdit(NamedTuple):
     choices: tuple[tuple[str, ...], ...]
     """For every target the names of which it is one."""
 
-    def settle(self, value: float | None, targets: tuple[str, ...], conditions: Mapping[str, str]) -> list[Edit]:
+    def settle(
+        self, value: float | None, targets: tuple[str, ...], conditions: Mapping[str, str]
+    ) -> list[Edit]:
         """The edits, once everything is decided; a delay of 0 is none."""
         if self.whole and value == 0:
             return []
@@ -142,7 +144,9 @@ class TrainingWorlds:
         example = words._replace(targets=tuple(names[0] for names in choices))
         whole = any(isinstance(edit, ActionDelay) for edit in edits_of(example, self._conditions))
         if whole and low != int(low):
-            raise UserError(f"A delay is drawn among whole steps, got {low:g}..{words.value:g}.", "Write 0..2.")
+            raise UserError(
+                f"A delay is drawn among whole steps, got {low:g}..{words.value:g}.", "Write 0..2."
+            )
         return _OpenEdit(words, low, whole, choices)
 
     def _choices(self, target: str, words: Words) -> tuple[str, ...]:
