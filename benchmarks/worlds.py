@@ -1,7 +1,7 @@
 """Training worlds: what they cost beside training without them, and what studies of them came to.
 
 `cost` trains the same policy with and without worlds in one process, iteration by iteration in turn.
-`compare` puts the jobs of studies/worlds.toml and studies/worlds-plain.toml side by side, per task: the return
+`compare` puts the jobs of studies/worlds.toml and worlds-plain.toml side by side, per task: the return
 of the member chosen in each condition, on fresh episodes, and the share of conditions in which it walks on (a
 return above --walks; about 1000 is standing still on Hopper and Walker), with 95 % intervals over seeds.
 """

@@ -1,5 +1,7 @@
 """FaultInjection: the same faults as in our tasks, in environments of others, and nothing left behind."""
 
+from typing import Any
+
 import gymnasium
 import mujoco
 import numpy as np
@@ -41,8 +43,8 @@ def assert_same_model(found, expected):
 @pytest.mark.parametrize("text", FAULTS)
 def test_returns_are_those_of_our_own_task_from_the_same_states(text):
     env, task = walker(text), MujocoTask(Walker(), variation=text, num_threads=1)
-    inner, chance = env.unwrapped, np.random.default_rng(0)
-    shared = env.unwrapped.init_qpos
+    inner: Any = env.unwrapped
+    chance, shared = np.random.default_rng(0), inner.init_qpos
     for episode in range(10):
         env.reset(seed=episode)
         task.reset(seeds=[episode])
@@ -223,7 +225,8 @@ def test_of_any_other_vector_sensors_and_motors_fail_in_every_episode():
 def test_pushes_reach_the_engine():
     env = walker("push=70N@1..3")
     env.reset(seed=0)
-    data, body = env.unwrapped.data, mujoco.mj_name2id(env.unwrapped.model, mujoco.mjtObj.mjOBJ_BODY, "torso")
+    inner: Any = env.unwrapped
+    data, body = inner.data, mujoco.mj_name2id(inner.model, mujoco.mjtObj.mjOBJ_BODY, "torso")
     pushed = []
     for _ in range(5):
         env.step(np.zeros(6))

@@ -7,6 +7,7 @@ import pytest
 from tests.tasks.lizard import Lizard
 
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.robot import Robot
 from polygait.tasks.robots.ant import Ant
 from polygait.tasks.robots.hopper import Hopper
 from polygait.tasks.robots.walker import Walker
@@ -15,7 +16,7 @@ from polygait.variations import physics_edits
 KNEE = 7  # its place among the positions
 
 
-def make(variation=None, num_envs=1, robot=Lizard):
+def make(variation=None, num_envs=1, robot: type[Robot] = Lizard):
     return MujocoTask(robot(), num_envs=num_envs, variation=variation, num_threads=1)
 
 

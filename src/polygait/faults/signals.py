@@ -63,7 +63,5 @@ def _layout(space: gymnasium.Space) -> StateLayout:
     if isinstance(space, Box):
         return StateLayout.numbered(int(np.prod(space.shape)))
     if isinstance(space, Dict) and all(isinstance(part, Box) for part in space.values()):
-        return StateLayout.of(
-            {name: tuple(map(str, range(int(np.prod(part.shape))))) for name, part in space.items()}
-        )
+        return StateLayout.of({name: tuple(map(str, range(flatdim(part)))) for name, part in space.items()})
     return StateLayout.numbered(0)

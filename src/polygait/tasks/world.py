@@ -96,9 +96,10 @@ class World:
         if drawn is not None:
             changed[drawn] = True
         if begun is not None and self._angles is not None:
-            holds = [index for index, one in enumerate(self._effects) if isinstance(one.effect, JointHold)]
-            changed[begun] |= due[np.ix_(holds, begun)].any(axis=0)
-            self._active[np.ix_(holds, begun)] = False  # held from the new episode's angles on
+            for index, one in enumerate(self._effects):
+                if isinstance(one.effect, JointHold):
+                    changed[begun] |= due[index, begun]
+                    self._active[index, begun] = False  # held from the new episode's angles on
         if self._times.fade:
             changed |= (due & (self._times.loss > 0)).any(axis=0)
         self._step_count = step_count.copy()
@@ -111,7 +112,7 @@ class World:
     def restore(self, snapshot: Mapping[str, np.ndarray], step_count: np.ndarray) -> None:
         """Bring back that memory, and every row as it is at these step counts."""
         due = self._times.due(step_count)
-        changed = due.any(axis=0) | self._active.any(axis=0)
+        changed = np.concatenate([due, self._active]).any(axis=0)
         self._step_count = step_count.copy()
         if self._angles is not None:
             self._angles[:] = snapshot[_ANGLES]

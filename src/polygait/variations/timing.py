@@ -11,7 +11,7 @@ is drawn for every episode; `every(200)..+20` acts for 20 steps at step 200, 400
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from polygait.errors import UserError
 
@@ -57,7 +57,7 @@ def check_timing(timing: Timing, example: str) -> None:
     """Whole numbers, in an order that an episode can have; `example` is how the edit begins."""
     named = {"onset": 0, "duration": 1, "latest": 0, "period": 1}
     for name, least in named.items():
-        value = getattr(timing, name)
+        value: Any = getattr(timing, name)
         whole = isinstance(value, int) and not isinstance(value, bool)
         if (value is not None or name == "onset") and not (whole and least <= value <= LAST_STEP):
             raise UserError(
