@@ -48,7 +48,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 shares = st.floats(min_value=0, max_value=1, exclude_min=True)
 lengths = st.none() | st.integers(1, 10**6)
 timings = st.one_of(
-    st.builds(Timing, onsets, lengths),
+    st.tuples(onsets, lengths).map(lambda both: Timing(*both)),
     st.builds(lambda start, more, length: Timing(start, length, start + more), onsets, onsets, lengths),
     st.builds(lambda length: Timing(0, length, LAST_STEP), lengths),
     st.builds(
