@@ -52,6 +52,7 @@ class VectorFaultInjection(VectorWrapper):
             {}, {}, {}, actions, layout.select, actions, has_model=False, state_parts=list(layout.parts)
         )
         count = env.num_envs
+        self._limit = getattr(env.spec, "max_episode_steps", None) or 1000
         self._random = CounterRandom()
         self._keys = np.zeros((count, 2), dtype=np.uint64)
         self._keys[:, 0] = seed + np.arange(count)
@@ -105,7 +106,7 @@ class VectorFaultInjection(VectorWrapper):
     def _begun(self, observation: Any, rows: np.ndarray, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """What is seen, once these rows have begun new episodes."""
         self._step[rows] = 0
-        if self._schedule.draw_onsets(rows, self._onset, 1000):
+        if self._schedule.draw_onsets(rows, self._onset, self._limit):
             self._faults.install(self._schedule.effects, rows)
         self._faults.forget(rows)
         seen = np.array(observation, dtype=np.float64).reshape(self.num_envs, -1)

@@ -94,17 +94,17 @@ class BatchedTask(ABC):
         """
         mixture = TrainingWorlds(worlds, self.conditions, self.anatomy)
         possible, nobody = mixture.extremes(), np.zeros(0, dtype=np.intp)
-        for start in range(
-            0, len(possible), self.num_envs
-        ):  # what cannot be done is refused, with all room made
-            some = possible[start : start + self.num_envs]
-            trial = Schedule(self.num_envs, self.anatomy).with_variations(range(len(some)), some)
-            self._install(trial.effects, nobody)
+        try:  # what cannot be done here is refused now, and room is made for the rest
+            for start in range(0, len(possible), self.num_envs):
+                some = possible[start : start + self.num_envs]
+                trial = Schedule(self.num_envs, self.anatomy).with_variations(range(len(some)), some)
+                self._install(trial.effects, nobody)
+        finally:
+            self._install(self._schedule.effects, self._all_rows)
         every = Schedule(len(possible), self.anatomy).with_variations(range(len(possible)), possible)
         self._faults.reserve(every.effects)
-        self._worlds = mixture
-        self._install(self._schedule.effects, nobody)
         self._faults.install(self._schedule.effects, nobody)
+        self._worlds = mixture
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
