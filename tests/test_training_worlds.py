@@ -94,6 +94,18 @@ def test_gymnasium_environments_have_worlds_too():
         tasks[0].set_worlds("nominal, gravity=0.5..2")
 
 
+def test_the_present_world_stays_until_the_next_episode():
+    task = MujocoTask(Hopper(), num_envs=2, variation="mass(*)=2", num_threads=1)
+    task.set_worlds("friction(any(*))=2..3@1, broken(any(*)):hold@1")
+    for _ in range(3):
+        task.step(np.zeros((2, 3)))
+        model = task.physics.batch.get_model(1)
+        assert np.array_equal(model.body_mass, 2 * task.model.body_mass)
+        assert np.array_equal(model.geom_friction, task.model.geom_friction)
+    task.reset()
+    assert np.array_equal(task.physics.batch.get_model(1).body_mass, task.model.body_mass)
+
+
 def test_a_faulty_share_holds_from_the_next_episode_on_and_survives_a_snapshot():
     task, fresh = make("gravity=2, mass(*)=2", 40), make("gravity=2, mass(*)=2", 40)
     task.faulty_share = 0.5
