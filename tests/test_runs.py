@@ -22,6 +22,10 @@ from tests.tiny import Killed, Terminal, assert_same_run, crash_at, crashed, dig
 MULTI = {"method": "multi", "members": 3}
 SMERL = {"method": "smerl", "members": 3}
 DVD = {"method": "dvd", "members": 3}
+WORLDS = {
+    "worlds": "nominal, broken(any(*)):hold@2..9, delay=0..2, sensor(any(*)):drop=0.3, push=-20..20N@random",
+    "curriculum": 0.5,
+}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4}
 
 
@@ -102,8 +106,16 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "lines"),
-    [({}, 60), (MULTI, 30), (SMERL, 30), (DVD, 30), (PENDULUM, 60), ({"method": "pg", "members": 1}, 30)],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg"],
+    [
+        ({}, 60),
+        (MULTI, 30),
+        (SMERL, 30),
+        (DVD, 30),
+        (PENDULUM, 60),
+        ({"method": "pg", "members": 1}, 30),
+        (WORLDS, 60),
+    ],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)

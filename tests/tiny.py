@@ -163,6 +163,10 @@ def words(wanted: pg.TrainConfig, out: Path) -> list[str]:
     command = ["train", wanted.task, "--out", str(out)]
     for name in ("method", "learner", "members", "steps", "seed", "envs", "alpha"):
         command += [f"--{name}", str(getattr(wanted, name))]
+    if wanted.worlds is not None:
+        command += ["--worlds", wanted.worlds]
+    if wanted.curriculum is not None:
+        command += ["--curriculum", str(wanted.curriculum)]
     return [*command, "--set", *wanted.overrides]
 
 

@@ -61,6 +61,15 @@ class RunConfig:
     """The share of a member's training by which its bonus has faded away; 0 keeps it to the end."""
     variation: str | None = None
     """The changed world in which all of training happens; None is the nominal one."""
+    worlds: str = ""
+    """Of which every episode of the training draws one; empty is the nominal world."""
+    curriculum: float = 0.0
+    """The share of the training in which faulty worlds grow from none to as many as `worlds` says."""
+
+    def faulty_share(self, iteration: int) -> float:
+        """How many of the faulty worlds take place in an iteration, from 0 to 1."""
+        rising = self.curriculum * self.iterations
+        return min(1.0, iteration / rising) if rising else 1.0
 
     @property
     def iterations(self) -> int:
@@ -98,8 +107,9 @@ class RunConfig:
         A nominal world is not mentioned: jobs of studies are named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
-        if self.variation is None:
-            del plain["variation"]
+        for name in ("variation", "worlds", "curriculum"):
+            if not plain[name]:
+                del plain[name]
         return {**plain, "learner": {"name": self.learner.name, **plain["learner"]}}
 
     @classmethod
@@ -145,6 +155,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
         method_config=method.Config(**method.presets.get(preset, {})),
+        worlds="" if config.worlds is None else config.worlds.strip(),
+        curriculum=config.curriculum or 0.0,
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
     run = _with_overrides(run, config.overrides, problems)
@@ -224,6 +236,10 @@ def _problems(config: TrainConfig) -> list[str]:
             found.append(f"`{name}` must be a finite number, at least 0, got {value}.")
     if config.alpha is not None and config.diversity is not None:
         found.append("`alpha` and `diversity` both say how strong the bonus is: give one of them.")
+    if config.curriculum is not None and not 0 <= config.curriculum <= 1:
+        found.append(f"`curriculum` must be a share of the training from 0 to 1, got {config.curriculum}.")
+    if config.curriculum and not (config.worlds or "").strip():
+        found.append(f"`curriculum` {config.curriculum} is for training worlds: give `worlds` as well.")
     return found
 
 

@@ -20,6 +20,7 @@ from polygait.population.population import Population, PopulationLike, load, run
 from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
 from polygait.run_config import RunConfig, resolve
+from polygait.tasks.batched import set_worlds
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.training import make_cohort, train_cohort
@@ -48,6 +49,8 @@ def begin_resolved(
     """The same when every choice is made; its members may start from the arrays of a finished one."""
     out = run_path(out)
     task = make_task(resolved.task, variation=resolved.variation, **resolved.task_options)
+    if resolved.worlds:
+        set_worlds(task, resolved.worlds)  # says what is wrong with them before anything begins
     state_filter = task.default_filter
     if resolved.remove is not None:
         state_filter = StateFilter.remove(task.layout, resolved.remove)

@@ -46,6 +46,7 @@ from polygait.population.store import RunFolder
 from polygait.progress import Progress, Report
 from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
+from polygait.tasks.batched import set_faulty_share, set_worlds
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
@@ -160,6 +161,8 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
     learner = config.learner_class(
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
+    if config.worlds:
+        set_worlds(task, config.worlds)
     keys = member_keys(jax.random.key(config.seed), first, size)
     return Cohort(run, config, learner, method, task, keys, first, threads)
 
@@ -168,6 +171,8 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
     """Collect, reward, improve."""
     learner, method, iteration = cohort.learner, cohort.method, int(state.iteration)
     diverged = cohort.task.num_diverged
+    if cohort.config.curriculum:
+        set_faulty_share(cohort.task, cohort.config.faulty_share(iteration))
     rollout = _collect(cohort, learner.policy(state.learner, iteration), state.position, iteration)
     bonus = method.intrinsic_reward(state.method, rollout)
     updating = pool.submit(method.update, state.method, rollout, cohort.keys, iteration)
@@ -222,6 +227,8 @@ def _initial_state(cohort: Cohort) -> LoopState:
     if origin := cohort.run.load_origin():
         learner = continued(cohort.learner, learner, origin)
     members = range(cohort.first, cohort.first + size)
+    if config.curriculum:
+        set_faulty_share(task, config.faulty_share(0))
     seeds = [seed for member in members for seed in _env_seeds(config.seed, member, config.envs)]
     earlier = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
     return LoopState(

@@ -12,9 +12,15 @@ from polygait.tasks.robots.hopper import Hopper
 from polygait.tasks.robots.walker import Walker
 from polygait.variations import (
     FORMS,
+    LAST_STEP,
     ActionDelay,
+    Backlash,
     BrokenJoint,
+    FadingStrength,
+    JointOffset,
+    JointTorque,
     MotorFailure,
+    Push,
     ScaleDamping,
     ScaleFriction,
     ScaleGravity,
@@ -22,6 +28,8 @@ from polygait.variations import (
     ScaleStrength,
     ScaleVoltage,
     SensorFailure,
+    Slope,
+    Timing,
     Variation,
     needs_number,
     parse_variation,
@@ -37,16 +45,39 @@ scales = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinit
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
+shares = st.floats(min_value=0, max_value=1, exclude_min=True)
+lengths = st.none() | st.integers(1, 10**6)
+timings = st.one_of(
+    st.tuples(onsets, lengths).map(lambda both: Timing(*both)),
+    st.builds(lambda start, more, length: Timing(start, length, start + more), onsets, onsets, lengths),
+    st.builds(lambda length: Timing(0, length, LAST_STEP), lengths),
+    st.builds(
+        lambda length, more: Timing(length + more, length, None, length + more), *[st.integers(1, 10**6)] * 2
+    ),
+)
+
+
 def recipe(kind, *arguments, **options):
     """What to build, not the edit itself: type checks draw random numbers, which strategies may not."""
+    when = timings.map(Timing._asdict)
+    own = st.fixed_dictionaries(options)
     return st.tuples(
-        st.just(kind), st.tuples(*arguments), st.fixed_dictionaries({"onset": onsets, **options})
+        st.just(kind), st.tuples(*arguments), st.tuples(when, own).map(lambda both: {**both[0], **both[1]})
     )
 
 
 recipes = st.one_of(
-    *(recipe(BrokenJoint, targets, st.just(mode)) for mode in ("lock", "limp")),
+    *(recipe(BrokenJoint, targets, st.just(mode)) for mode in ("lock", "limp", "hold")),
     recipe(BrokenJoint, targets, st.just("weak"), scales),
+    recipe(BrokenJoint, targets, st.just("lock"), finite),
+    recipe(FadingStrength, targets, shares),
+    *(recipe(kind, targets, finite) for kind in (JointOffset, JointTorque)),
+    recipe(Backlash, targets, scales),
+    recipe(Slope, st.floats(-60, 60), st.booleans()),
+    recipe(Push, finite, st.sampled_from("xyz"), st.lists(names, max_size=2).map(tuple)),
+    recipe(SensorFailure, targets, st.just("drift"), finite),
+    recipe(SensorFailure, targets, st.just("drop"), shares),
+    recipe(MotorFailure, targets, st.just("drop"), shares),
     *(recipe(SensorFailure, targets, st.just(mode)) for mode in ("zero", "freeze")),
     recipe(SensorFailure, targets, st.just("noise"), scales),
     recipe(SensorFailure, targets, st.just("bias"), finite),
@@ -114,6 +145,18 @@ def test_numbers_read_back_to_the_last_digit(number):
         ("mass( foot , leg )=2", [ScaleMass(("foot", "leg"), 2.0)]),
         ("delay=2", [ActionDelay(2.0)]),
         ("motor(foot_joint,leg_joint)", [MotorFailure(("foot_joint", "leg_joint"))]),
+        ("broken-foot:hold@300..500", [BrokenJoint("foot_joint", "hold", onset=300, duration=200)]),
+        ("broken-foot:lock=-0.2@3..+4", [BrokenJoint("foot_joint", "lock", -0.2, onset=3, duration=4)]),
+        ("broken-foot@random", [BrokenJoint("foot_joint", latest=LAST_STEP)]),
+        ("broken-foot@random(5..9)..+2", [BrokenJoint("foot_joint", onset=5, latest=9, duration=2)]),
+        ("gravity=2@every(50)..+5", [ScaleGravity(2.0, onset=50, period=50, duration=5)]),
+        ("push=50N@200", [Push(50.0, onset=200)]),
+        ("push(torso):z=-5 N@2..4", [Push(-5.0, "z", ("torso",), onset=2, duration=2)]),
+        ("torque(a)=3Nm+slope:side=-5", [JointTorque("a", 3.0), Slope(-5.0, True)]),
+        (
+            "sensor(a):drift=0.01+motor(b):drop=0.1",
+            [SensorFailure("a", "drift", 0.01), MotorFailure("b", "drop", 0.1)],
+        ),
         ("nominal", []),
         (" nominal ", []),
     ],
@@ -134,7 +177,7 @@ def test_every_named_condition_is_readable_and_round_trips(robot):
     for name, template in robot.conditions.items():
         number = "" if template.startswith(("broken", "sensor", "motor")) else "=1.5"
         variation = parse_variation(f"{name}{number}@4", robot.conditions)
-        assert [edit.onset for edit in variation] == [4]
+        assert [edit.timing for edit in variation] == [Timing(4)]
         assert str(variation) == f"{template}{number}@4"
         assert parse_variation(str(variation), {}) == variation
 
@@ -149,7 +192,7 @@ BAD = [
     ("broken-fot", "'broken-foot'"),
     ("bork(foot_joint)", "'broken'"),
     ("broken-foot:limpy", "'limp'"),
-    ("broken(foot_joint):zero", "Known: limp, lock, weak"),
+    ("broken(foot_joint):zero", "Known: hold, limp, lock, weak"),
     ("sensor(torso.*):frezze", "'freeze'"),
     ("foot-mass:inertias=2", "'inertia'"),
     ("friction(foot_geom):inertia=2", "There is none"),
@@ -167,7 +210,7 @@ BAD = [
     ("broken-foot:limp=0.4", "weak=0.4"),
     ("broken-foot=0.4", "weak=0.4"),
     ("motor(foot_joint)=2", "motor(foot_joint)"),
-    ("motor(foot_joint):limp", "There is none"),
+    ("motor(foot_joint):limp", "Known: dead, drop"),
     ("sensor(torso.*):noise", "=1.5"),
     ("sensor(torso.*):noise=-0.1", "=1.5"),
     ("sensor(torso.*):bias", "bias=0.1"),
@@ -200,6 +243,33 @@ BAD = [
     ("!?", "NAME"),
     ("Broken-Foot", "NAME"),
     ("broken-foot@" + "9" * 5000, ""),
+    ("broken-foot@5..5", "NAME@300..500"),
+    ("broken-foot@5..", "NAME@300..500"),
+    ("broken-foot@..5", "NAME@300..500"),
+    ("broken-foot@random..9", "NAME@random"),
+    ("broken-foot@random(9..5)", "@random(100..400)"),
+    ("broken-foot@every(0)..+1", "@300"),
+    ("broken-foot@every(9)", "@every(200)..+20"),
+    ("broken-foot@every(9)..+9", "@every(200)..+20"),
+    ("broken-foot:hold=1", "lock=0.3"),
+    ("broken-foot:lock=nan", "radians"),
+    ("broken(any(*))", "training worlds"),
+    ("broken-foot:weak=0.1..0.5", "--worlds"),
+    ("sensor(torso.*):drop=0", "drop=0.2"),
+    ("sensor(torso.*):drop=1.5", "drop=0.2"),
+    ("sensor(torso.*):drift", "drift=0.1"),
+    ("motor(foot_joint):drop=-1", "drop=0.1"),
+    ("strength(*):fade=2", "fade=0.002"),
+    ("backlash(*)=0", "=1.5"),
+    ("offset(foot_joint)=inf", "radians"),
+    ("slope=80", "slope=5"),
+    ("slope=nan", "slope=5"),
+    ("push", "push=50N@200"),
+    ("push=50kg", "foot-mass=1.5"),
+    ("push=inf", "push=50N@200"),
+    ("push:up=5N", "Known: x, y, z"),
+    ("gravity=2N", "gravity=0.5"),
+    ("torque=5Nm", "torque(leg_joint)"),
 ]
 
 
@@ -270,7 +340,30 @@ def test_which_conditions_leave_a_number_to_their_user():
     assert [name for name in WORN if needs_number(name, WORN)] == ["foot-mass", "older", "wreck"]
 
 
-WORDS = ["limp", "noise", "inertia", "1.5", "0", "-1", "1e+3", "nan", "inf", "foot", "torso.*", "٣", "²", "_"]
+WORDS = [
+    "limp",
+    "N",
+    "Nm",
+    "..",
+    "random",
+    "every(9)",
+    "any(*)",
+    "drop",
+    "fade",
+    "noise",
+    "inertia",
+    "1.5",
+    "0",
+    "-1",
+    "1e+3",
+    "nan",
+    "inf",
+    "foot",
+    "torso.*",
+    "٣",
+    "²",
+    "_",
+]
 tokens = st.sampled_from([*CONDITIONS, *FORMS, "nominal", *"()+:=@,. *", *WORDS])
 
 

@@ -49,6 +49,12 @@ class TrainConfig:
     """Physics threads, all cores if left out; results do not depend on it."""
     overrides: Annotated[Sequence[str], _SET] = ()
     """Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md."""
+    worlds: str | None = None
+    """Worlds of which every training episode draws one, such as "nominal*4, broken(any(*)), delay=0..2"; the
+    nominal world if left out. The policy is not told which."""
+    curriculum: float | None = None
+    """The share of the training, up to 1, in which faulty worlds grow from none to as many as `worlds` says;
+    0 if left out: as many from the beginning."""
 
 
 @dataclass(frozen=True)

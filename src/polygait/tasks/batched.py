@@ -13,9 +13,9 @@ from polygait.memory import environment_bytes, require_memory
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom, Draws
-from polygait.tasks.schedule import Scheduled, row_ids, schedule, variations_per_row
-from polygait.tasks.task import EnvIds, Step, Variations, checked_seeds
-from polygait.variations import Anatomy, Effect
+from polygait.tasks.schedule import Schedule, Scheduled, lower, row_ids, variations_per_row
+from polygait.tasks.task import EnvIds, Step, Task, Variations, checked_seeds
+from polygait.variations import Anatomy, Effect, TrainingWorlds
 
 
 class BatchedTask(ABC):
@@ -42,7 +42,11 @@ class BatchedTask(ABC):
         self.variations = variations_per_row(None, {}, num_envs)
         self.anatomy = anatomy
         self._progress = np.full(num_envs, np.nan)
-        self._faults = Faults(num_envs, self.action_size, observation_size)
+        self._faults = Faults(num_envs, self.action_size, observation_size, self._generator)
+        self._schedule = Schedule(num_envs, anatomy)
+        self._worlds: TrainingWorlds | None = None
+        self._world_share = np.ones(num_envs)
+        self.faulty_share = 1.0
         self._random = CounterRandom()
         self._keys = np.zeros((num_envs, 2), dtype=np.uint64)
         self._keys[:, 0], self._keys[:, 1] = int(seed) % 2**64, np.arange(num_envs)
@@ -72,10 +76,32 @@ class BatchedTask(ABC):
         variations = list(self.variations)
         for row, text in zip(rows, variations_per_row(variation, self.conditions, len(rows)), strict=True):
             variations[row] = text
-        effects = schedule(variations, self.anatomy)  # every name is checked before anything changes
-        self._install(effects, rows)
-        self._faults.install(effects, rows)
-        self.variations = variations
+        # Every name is checked before anything changes.
+        changed = self._schedule.with_variations(rows.tolist(), [variations[row] for row in rows])
+        changed.draw_onsets(rows, self._onset_generator, self.max_episode_steps)
+        self._install(changed.effects, rows)
+        self._faults.install(changed.effects, rows)
+        self._schedule, self.variations = changed, variations
+
+    def set_worlds(self, worlds: str) -> None:
+        """Let every episode from the next reset on draw its world, such as from `nominal*4, delay=0..2`.
+
+        An episode's world follows from its seed. `faulty_share` of the faulty worlds take place, 1 if nothing
+        else is said; the nominal one stands for the others.
+        """
+        mixture = TrainingWorlds(worlds, self.conditions, self.anatomy)
+        possible, nobody = mixture.extremes(), np.zeros(0, dtype=np.intp)
+        try:  # what cannot be done here is refused now, and room is made for the rest
+            for start in range(0, len(possible), self.num_envs):
+                some = possible[start : start + self.num_envs]
+                trial = Schedule(self.num_envs, self.anatomy).with_variations(range(len(some)), some)
+                self._install(trial.effects, nobody)
+        finally:
+            self._install(self._schedule.effects, self._all_rows)
+        every = Schedule(len(possible), self.anatomy).with_variations(range(len(possible)), possible)
+        self._faults.reserve(every.effects)
+        self._faults.install(self._schedule.effects, nobody)
+        self._worlds = mixture
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
@@ -87,6 +113,8 @@ class BatchedTask(ABC):
             self._episode[rows] += ~self._untouched[rows]
             self._untouched[rows] = False
             self._rewind(rows)
+            self._world_share[rows] = self.faulty_share
+            self._draw_worlds(rows)
             self._start(rows)
         return self._observation.copy()
 
@@ -104,6 +132,24 @@ class BatchedTask(ABC):
         self.set_variation(variation)
         self.reset()
         self._untouched[:] = True
+
+    def _draw_worlds(self, rows: np.ndarray) -> None:
+        """The worlds of some rows' episodes: a function of their seeds, so no snapshot holds them."""
+        changed: set[int] = set()
+        if self._worlds is not None:
+            for row in rows.tolist():
+                chance = self._episode_generator(row, Draws.WORLDS)
+                variation = self._worlds.draw(chance, float(self._world_share[row]))
+                if variation != self.variations[row]:
+                    self.variations[row] = variation
+                    changed.add(row)
+            lowered = [lower(self.variations[row], self.anatomy) for row in changed]
+            self._schedule.assign(changed, lowered)
+        changed |= self._schedule.draw_onsets(rows, self._onset_generator, self.max_episode_steps)
+        if changed:
+            new = np.array(sorted(changed))
+            self._install(self._schedule.effects, new)
+            self._faults.install(self._schedule.effects, new)
 
     def _rewind(self, rows: np.ndarray) -> None:
         """Count some rows' episodes from their first step."""
@@ -145,6 +191,7 @@ class BatchedTask(ABC):
             "step_count": self._step_count.copy(),
             "resting": self._resting.copy(),
             "num_diverged": np.array(self.num_diverged),
+            **({} if self._worlds is None else {"world_share": self._world_share.copy()}),
         }
 
     def _restore_records(self, snapshot: Mapping[str, np.ndarray]) -> None:
@@ -155,6 +202,9 @@ class BatchedTask(ABC):
         self._step_count[:] = snapshot["step_count"]
         self._resting[:] = snapshot["resting"]
         self.num_diverged = int(snapshot["num_diverged"])
+        if self._worlds is not None:
+            self._world_share[:] = snapshot["world_share"]
+        self._draw_worlds(self._all_rows)
 
     def _generator(self, row: int, purpose: int) -> np.random.Generator:
         """A row's own random numbers for one purpose, at this step of this episode."""
@@ -162,12 +212,30 @@ class BatchedTask(ABC):
 
     def _model_generator(self, row: int) -> np.random.Generator:
         """A row's own random numbers for its model, the same in the whole episode."""
-        return self._random.at(self._keys[row], int(self._episode[row]), Draws.MODEL, 0)
+        return self._episode_generator(row, Draws.MODEL)
+
+    def _onset_generator(self, row: int, edit: int) -> np.random.Generator:
+        """A row's own random numbers for when an edit of its variation begins."""
+        return self._episode_generator(row, Draws.ONSETS + edit)
+
+    def _episode_generator(self, row: int, purpose: int) -> np.random.Generator:
+        return self._random.at(self._keys[row], int(self._episode[row]), purpose, 0)
 
     def _spoil(self, observation: np.ndarray, rows: np.ndarray) -> None:
-        self._faults.on_observation(
-            observation,
-            self._step_count,
-            rows,
-            lambda row, place: self._generator(row, Draws.SENSORS + place),
+        self._faults.on_observation(observation, self._step_count, rows)
+
+
+def set_worlds(task: Task, worlds: str) -> None:
+    """Let every episode of a task draw its world from a mixture, where its simulator knows how to."""
+    if not isinstance(task, BatchedTask):
+        raise UserError(
+            f"{task.name} cannot draw training worlds: it is no BatchedTask of polygait.",
+            "Leave worlds out, or write a Robot file for the robot (docs/robots.md).",
         )
+    task.set_worlds(worlds)
+
+
+def set_faulty_share(task: Task, share: float) -> None:
+    """How many of the faulty worlds of a task's mixture take place from the next reset on."""
+    if isinstance(task, BatchedTask):
+        task.faulty_share = share

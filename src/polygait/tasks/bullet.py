@@ -26,7 +26,7 @@ from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
 from polygait.tasks.world import World
-from polygait.variations import Effect, ModelChange
+from polygait.variations import PHYSICS, Effect
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class BulletMinitaurTask(BatchedTask):
         }
 
     def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
-        check_fields([scheduled.effect for scheduled in of_kind(effects, ModelChange)])
+        check_fields([scheduled.effect for scheduled in of_kind(effects, PHYSICS)])
         self._world.install(effects, self._step_count, rows)
         self._send_models()
 

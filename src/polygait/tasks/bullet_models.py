@@ -11,7 +11,7 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.tasks import minitaur_rules as rules
 from polygait.tasks.bullet_physics import Figures
-from polygait.variations import Anatomy, Foot, ModelChange
+from polygait.variations import Anatomy, Foot, GravityTilt, PhysicsEffect
 
 _FIELDS = {
     "body_mass": "mass",
@@ -75,12 +75,13 @@ class BulletModels:
         return Figures(**{**given, "friction": given["friction"][:, :, 0]})
 
 
-def check_fields(changes: Sequence[ModelChange]) -> None:
+def check_fields(effects: Sequence[PhysicsEffect]) -> None:
     """Refuse changes that this robot cannot make."""
-    for change in changes:
-        if change.field not in _FIELDS:
+    for effect in effects:
+        field = getattr(effect, "field", "jnt_range")
+        if not (isinstance(effect, GravityTilt) or field in _FIELDS):
             raise UserError(
-                f"PyBullet's robot cannot change its {change.field}.",
+                f"PyBullet's robot cannot change its {field}.",
                 "It can change masses, friction, gravity, voltage and strength; use minitaur for the rest.",
             )
 
@@ -104,4 +105,5 @@ def bullet_anatomy(links: list[str]) -> Anatomy:
             foot: Foot(parts, tuple(part.replace("foot_", "lower_") for part in parts))
             for foot, parts in rules.FEET.items()
         },
+        state_parts=list(rules.LAYOUT.parts),
     )

@@ -5,99 +5,228 @@ Plain NumPy, so that every simulator shares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from polygait.tasks.schedule import Scheduled, of_kind
-from polygait.variations import ActionGain, ActionLag, Effect, SensorFault
+from polygait.tasks.randomness import Draws
+from polygait.tasks.schedule import NEVER, Generators, Scheduled, of_kind
+from polygait.variations import ActionDrop, ActionGain, ActionLag, ActionPlay, Effect, SensorFault
 
-Generators = Callable[[int, int], np.random.Generator]
+
+class _Needs(NamedTuple):
+    """How much memory some faults need."""
+
+    lag: int = 0
+    sensor_places: frozenset[int] = frozenset()
+    """Where packets of sensors may be lost."""
+    action_places: frozenset[int] = frozenset()
+    play: bool = False
+
+    @classmethod
+    def of(cls, effects: list[Scheduled[Effect]]) -> _Needs:
+        lag = sum((_lags(one) for one in of_kind(effects, ActionLag)), start=np.zeros(1, dtype=np.intp))
+        sensors = of_kind(effects, SensorFault)
+        return cls(
+            int(np.max(lag, initial=0)),
+            frozenset(one.place for one in sensors if one.effect.mode == "drop"),
+            frozenset(one.place for one in of_kind(effects, ActionDrop)),
+            bool(of_kind(effects, ActionPlay)),
+        )
+
+    def __or__(self, other: _Needs) -> _Needs:
+        return _Needs(
+            max(self.lag, other.lag),
+            self.sensor_places | other.sensor_places,
+            self.action_places | other.action_places,
+            self.play or other.play,
+        )
 
 
 class Faults:
-    """The action and sensor faults of every environment, with the memory they need."""
+    """The action and sensor faults of every environment, with the memory they need.
 
-    def __init__(self, num_envs: int, action_size: int, observation_size: int) -> None:
+    `generator(row, purpose)` gives a row's own random numbers at its present step.
+    """
+
+    def __init__(self, num_envs: int, action_size: int, observation_size: int, generator: Generators) -> None:
+        self._generator = generator
         self._gains: list[Scheduled[ActionGain]] = []
         self._lags: list[Scheduled[ActionLag]] = []
+        self._drops: list[Scheduled[ActionDrop]] = []
+        self._plays: list[Scheduled[ActionPlay]] = []
         self._sensors: list[Scheduled[SensorFault]] = []
+        self._reserved = _Needs()
+        self._num_envs = num_envs
+        self._sizes = {"sensor": observation_size, "action": action_size}
         self._sent = np.zeros((num_envs, 0, action_size))
         self._frozen = np.full((num_envs, observation_size), np.nan)
+        self._received: dict[tuple[str, int], np.ndarray] = {}
+        """The last packet that arrived, by direction and place; NaN before the first."""
+        self._played: np.ndarray | None = None
+
+    def reserve(self, effects: list[Scheduled[Effect]]) -> None:
+        """Keep room for faults that may come, so that a snapshot has the same shape whichever are there."""
+        self._reserved = _Needs.of(effects)
 
     def install(self, effects: list[Scheduled[Effect]], changed: np.ndarray) -> None:
         """Replace all faults; the memory of rows that did not change stays."""
-        self._gains = of_kind(effects, ActionGain)
-        self._lags = of_kind(effects, ActionLag)
-        self._sensors = of_kind(effects, SensorFault)
-        longest = int(self._lag(np.full(len(self._sent), np.iinfo(np.int64).max)).max(initial=0))
-        shared = min(longest, self._sent.shape[1])
-        sent = np.zeros((len(self._sent), longest, self._sent.shape[2]))
-        sent[:, :shared] = self._sent[:, :shared]
-        self._sent = sent
+        self._gains = _present(of_kind(effects, ActionGain))
+        self._lags = _present(of_kind(effects, ActionLag))
+        self._drops = _present(of_kind(effects, ActionDrop))
+        self._plays = _present(of_kind(effects, ActionPlay))
+        self._sensors = _present(of_kind(effects, SensorFault))
+        present: list = [*self._lags, *self._drops, *self._plays, *self._sensors]
+        self._make_room(self._reserved | _Needs.of(present))
         self.forget(changed)
+
+    def _make_room(self, needs: _Needs) -> None:
+        if needs.lag != self._sent.shape[1]:
+            shared = min(needs.lag, self._sent.shape[1])
+            sent = np.zeros((self._num_envs, needs.lag, self._sent.shape[2]))
+            sent[:, :shared] = self._sent[:, :shared]
+            self._sent = sent
+        wanted = [("sensor", place) for place in sorted(needs.sensor_places)]
+        wanted += [("action", place) for place in sorted(needs.action_places)]
+        self._received = {
+            key: self._received.get(key, np.full((self._num_envs, self._sizes[key[0]]), np.nan))
+            for key in wanted
+        }
+        if not needs.play:
+            self._played = None
+        elif self._played is None:
+            self._played = np.zeros((self._num_envs, self._sizes["action"]))
 
     def forget(self, rows: np.ndarray) -> None:
         """Begin new episodes: no action is under way, no sensor value remembered."""
         self._sent[rows] = 0.0
         self._frozen[rows] = np.nan
+        for received in self._received.values():
+            received[rows] = np.nan
+        if self._played is not None:
+            self._played[rows] = 0.0
 
     def on_actions(self, actions: np.ndarray, step_count: np.ndarray) -> np.ndarray:
         """The actions that reach the robot."""
-        if not (self._gains or self._lags):
+        if not (self._gains or self._lags or self._drops or self._plays):
             return actions
         arriving = actions.copy()
         if self._lags:
-            lag = self._lag(step_count)
+            lag = np.zeros(self._num_envs, dtype=np.intp)
+            for one in self._lags:
+                lag += np.where(one.acts(step_count), _lags(one), 0)
             late = np.flatnonzero(lag)
             arriving[late] = self._sent[late, lag[late] - 1]
             self._sent[:, 1:] = self._sent[:, :-1].copy()
             self._sent[:, 0] = actions
+        for one in self._drops:
+            self._lose(arriving, one, one.due(step_count), "action")
+        if self._played is not None and self._plays:
+            self._play(arriving, self._played, step_count)
         for one in self._gains:
             rows, indices = one.due(step_count), np.array(one.effect.indices)
-            arriving[rows[:, None], indices[None]] *= one.effect.gain
+            gain = one.amounts[rows, 0]
+            if (loss := one.amounts[rows, 1]).any():
+                gain = np.maximum(gain - loss * one.age(step_count)[rows], 0.0)
+            arriving[rows[:, None], indices[None]] *= gain[:, None]
         return arriving
 
-    def _lag(self, step_count: np.ndarray) -> np.ndarray:
-        """How many steps late every row's actions arrive; several delays add up."""
-        lag = np.zeros(len(self._sent), dtype=np.intp)
-        for one in self._lags:
-            lag[one.due(step_count)] += one.effect.steps
-        return lag
+    def _play(self, arriving: np.ndarray, played: np.ndarray, step_count: np.ndarray) -> None:
+        """Several plays in one gear are as one that is as wide as all together."""
+        half = np.zeros_like(arriving)
+        for one in self._plays:
+            rows = one.due(step_count)
+            half[rows[:, None], np.array(one.effect.indices)[None]] += one.amounts[rows] / 2
+        np.clip(played, arriving - half, arriving + half, out=played)
+        # Where there is no play the command itself has arrived, to the last bit.
+        played[half == 0] = arriving[half == 0]
+        arriving[:] = played
 
-    def on_observation(
-        self, observation: np.ndarray, step_count: np.ndarray, rows: np.ndarray, generator: Generators
-    ) -> None:
-        """Spoil the observations of some rows in place; `generator(row, place)` gives its random numbers."""
+    def on_observation(self, observation: np.ndarray, step_count: np.ndarray, rows: np.ndarray) -> None:
+        """Spoil the observations of some rows in place."""
         for one in self._sensors:
             due = one.due(step_count)
+            if one.effect.mode == "freeze" and one.lasts.min() < NEVER:
+                over = np.setdiff1d(rows, due)
+                over = over[one.earliest[over] < NEVER]
+                self._frozen[over[:, None], np.array(one.effect.indices)[None]] = np.nan
             due = due[np.isin(due, rows)] if len(rows) < len(observation) else due
             if due.size:
-                self._spoil(observation, one, due, generator)
+                self._spoil(observation, one, due, step_count)
 
     def _spoil(
-        self, observation: np.ndarray, one: Scheduled[SensorFault], rows: np.ndarray, generator: Generators
+        self, observation: np.ndarray, one: Scheduled[SensorFault], rows: np.ndarray, step_count: np.ndarray
     ) -> None:
-        fault = one.effect
+        fault, amount = one.effect, one.amounts[rows]
         block = (rows[:, None], np.array(fault.indices)[None])
         if fault.mode == "zero":
             observation[block] = 0.0
         elif fault.mode == "bias":
-            observation[block] += fault.amount
+            observation[block] += amount
+        elif fault.mode == "drift":
+            observation[block] += amount * one.age(step_count)[rows, None]
         elif fault.mode == "noise":
-            noise = [generator(int(row), one.place).standard_normal(len(fault.indices)) for row in rows]
-            observation[block] += fault.amount * np.array(noise)
+            noise = [
+                self._generator(int(row), Draws.SENSORS + one.place).standard_normal(len(fault.indices))
+                for row in rows
+            ]
+            observation[block] += amount * np.array(noise)
+        elif fault.mode == "drop":
+            self._lose(observation, one, rows, "sensor")
         else:
             held = self._frozen[block]
             held = np.where(np.isnan(held), observation[block], held)
             self._frozen[block] = held
             observation[block] = held
 
+    def _lose(
+        self,
+        values: np.ndarray,
+        one: Scheduled[ActionDrop] | Scheduled[SensorFault],
+        rows: np.ndarray,
+        direction: str,
+    ) -> None:
+        """Packets that get lost leave what the last one brought; the first of all never gets lost."""
+        if not rows.size:
+            return
+        first = Draws.SENSORS if direction == "sensor" else Draws.ACTIONS
+        chance = np.array([self._generator(int(row), first + one.place).random() for row in rows])
+        block = (rows[:, None], np.array(one.effect.indices)[None])
+        received = self._received[direction, one.place]
+        last, new = received[block], values[block]
+        lost = (chance < one.amounts[rows, 0])[:, None] & ~np.isnan(last)
+        received[block] = values[block] = np.where(lost, last, new)
+
     def snapshot(self) -> dict[str, np.ndarray]:
         """The memory of all faults."""
-        return {"sent_actions": self._sent.copy(), "frozen_sensors": self._frozen.copy()}
+        played = {} if self._played is None else {"played_actions": self._played.copy()}
+        received = {
+            f"received_{direction}s.{place}": array.copy()
+            for (direction, place), array in self._received.items()
+        }
+        return {
+            "sent_actions": self._sent.copy(),
+            "frozen_sensors": self._frozen.copy(),
+            **played,
+            **received,
+        }
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Bring back the memory of the same faults."""
         self._sent[:] = snapshot["sent_actions"]
         self._frozen[:] = snapshot["frozen_sensors"]
+        if self._played is not None:
+            self._played[:] = snapshot["played_actions"]
+        for (direction, place), array in self._received.items():
+            array[:] = snapshot[f"received_{direction}s.{place}"]
+
+
+def _present(effects: list) -> list:
+    """The effects that any environment has."""
+    return [one for one in effects if one.rows.size]
+
+
+def _lags(one: Scheduled[ActionLag]) -> np.ndarray:
+    """How many steps late a delay lets every row's actions arrive."""
+    return np.where(one.earliest < NEVER, one.amounts[:, 0], 0).astype(np.intp)

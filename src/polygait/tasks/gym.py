@@ -16,7 +16,7 @@ from polygait.tasks.divergence import broke_down, divert_warnings
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
-from polygait.variations import Anatomy, Effect, ModelChange
+from polygait.variations import PHYSICS, Anatomy, Effect
 
 
 class GymTask(BatchedTask):
@@ -65,6 +65,7 @@ class GymTask(BatchedTask):
             state=self.layout.select,
             motors=motors,
             has_model=False,
+            state_parts=list(self.layout.parts),
         )
         super().__init__(num_envs, seed, self.layout.size, anatomy)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
@@ -122,7 +123,7 @@ class GymTask(BatchedTask):
         self._start(rows)
 
     def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
-        if of_kind(effects, ModelChange):
+        if of_kind(effects, PHYSICS):
             raise UserError(
                 f"The physics of {self.name} cannot be changed from outside.",
                 "Use sensor(state.0), motor(action_0), strength(action_0)=0.7 or delay=2 here, or write a "

@@ -11,6 +11,7 @@ import numpy as np
 
 from polygait.errors import UserError, unknown_name
 from polygait.tasks.actions import POSITION, TORQUE, Servos, install_law, kind_of, law_of
+from polygait.tasks.anatomy import motor_names
 from polygait.tasks.defaults import TaskDefaults, for_all_presets
 from polygait.tasks.free_base import gravity_direction, heading, to_body
 from polygait.tasks.model_options import AUTO, DIRECTIONS, MODEL, ModelOptions
@@ -27,7 +28,7 @@ from polygait.tasks.morphology import (
     upward_place,
     word,
 )
-from polygait.tasks.robot import Motion, Physics, Robot, actuator_names
+from polygait.tasks.robot import Motion, Physics, Robot
 
 ENDINGS = (".xml", ".mjcf")
 _DEFAULT_SCALE = 0.5  # rad, usual in legged robots
@@ -212,7 +213,7 @@ class ModelRobot(Robot):
         at_keyframe = home_qpos(model, chosen.keyframe)[1].startswith("keyframe") and shape.is_free
         scale = chosen.action_scale or (_DEFAULT_SCALE if at_keyframe else None)
         rate = 1 / (self.frame_skip * float(model.opt.timestep))
-        self.action_law = law_of(model, actuator_names(model), rate, self.home, scale)
+        self.action_law = law_of(model, motor_names(model), rate, self.home, scale)
         self.conditions = self.reader.conditions
         axis, self.sign = DIRECTIONS[chosen.forward]
         self.forward_place = self.reader.along(model, axis)

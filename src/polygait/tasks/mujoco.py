@@ -147,6 +147,7 @@ class MujocoTask(BatchedTask):
             "observation": self._observation.copy(),
             **self._records(),
             **self._faults.snapshot(),
+            **self._world.snapshot(),
         }
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
@@ -158,7 +159,7 @@ class MujocoTask(BatchedTask):
         self._observation = np.array(snapshot["observation"])
         self._faults.restore(snapshot)
         self._draw_models(self._all_rows)
-        self._world.refresh(self._step_count)
+        self._world.restore(snapshot, self._step_count)
 
     def _install(self, effects: list[Scheduled[Effect]], rows: np.ndarray) -> None:
         self._world.install(effects, self._step_count, rows)
@@ -202,7 +203,7 @@ class MujocoTask(BatchedTask):
         self.physics.qpos[rows] = qpos
         self.physics.qvel[rows] = qvel
         if self._world.changes_during_episodes:
-            self._world.refresh(self._step_count)
+            self._world.refresh(self._step_count, begun=rows)
 
     def _settle(self, rows: np.ndarray) -> None:
         """Let new robots come to rest. One that breaks down meanwhile is found out by its first step."""

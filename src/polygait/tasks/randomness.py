@@ -12,7 +12,12 @@ class Draws(enum.IntEnum):
 
     START = 0
     SENSORS = 1
-    """Of the first faulty sensor; the next numbers up to MODEL are those of the others."""
+    """Of the first faulty sensor; the next numbers are those of the others."""
+    ACTIONS = 2**20
+    """Of the first faulty motor, and so on."""
+    ONSETS = 2**21
+    """Of the first edit that begins at random, and so on."""
+    WORLDS = 2**22
     MODEL = 2**32
     EXPLORATION = 2**33
 

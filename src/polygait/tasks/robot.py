@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from mujoco.batch import Batch
 
 from polygait.errors import unknown_name
 from polygait.tasks.actions import ActionLaw, law_of, law_of_motors
+from polygait.tasks.anatomy import model_anatomy
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy, Foot
@@ -114,6 +116,8 @@ class Robot(ABC):
     """State parts that the default filter removes."""
     defaults: TaskDefaults = TaskDefaults()
     """Numbers for methods, learners and suites that belong to this robot."""
+    locks_at_zero: bool = False
+    """Whether broken(JOINT) locks at the angle 0 wherever the joint's range lies, as in the paper."""
     needs_contact_forces: bool = False
     """Whether `cfrc_ext` must hold at the observed state; costs one more dynamics evaluation."""
     fields: tuple[str, ...] = ()
@@ -230,42 +234,23 @@ def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
 
 
 def anatomy(model: mujoco.MjModel, robot: Robot) -> Anatomy:
-    """The names in a compiled model; a body without a name is called after its first geom."""
-    movable = (mujoco.mjtJoint.mjJNT_HINGE.value, mujoco.mjtJoint.mjJNT_SLIDE.value)
-    joints = {
-        model.joint(index).name: (index, int(model.jnt_dofadr[index]))
-        for index in range(model.njnt)
-        if model.jnt_type[index] in movable and model.joint(index).name
-    }
-    geoms = {model.geom(index).name: index for index in range(model.ngeom) if model.geom(index).name}
-    bodies = {_body_name(model, index): index for index in range(1, model.nbody)}
-    motors = actuator_names(model)
-    return Anatomy(
-        joints=joints,
-        bodies=bodies,
-        geoms=geoms,
-        actions=motors if robot.motors is None else robot.motors.action_names,
-        state=robot.layout.select,
-        motors=motors,
+    """The names in a robot's compiled model."""
+    found = model_anatomy(
+        model,
+        robot.layout,
+        None if robot.motors is None else robot.motors.action_names,
         battery=robot.motors is not None and model.nuser_actuator > 0,
-        feet={foot: _foot(model, parts) for foot, parts in zip(robot.feet, foot_geoms(robot), strict=True)},
+        locks_at_zero=robot.locks_at_zero,
     )
+    feet = zip(robot.feet, foot_geoms(robot), strict=True)
+    return dataclasses.replace(found, feet={foot: _foot(model, found, parts) for foot, parts in feet})
 
 
-def _foot(model: mujoco.MjModel, geoms: tuple[str, ...]) -> Foot:
+def _foot(model: mujoco.MjModel, names: Anatomy, geoms: tuple[str, ...]) -> Foot:
     """A foot's geoms and the bodies that carry them."""
-    bodies = dict.fromkeys(_body_name(model, int(model.geom(geom).bodyid[0])) for geom in geoms)
+    body_names = {index: name for name, index in names.bodies.items()}
+    bodies = dict.fromkeys(body_names[int(model.geom(geom).bodyid[0])] for geom in geoms)
     return Foot(geoms, tuple(bodies))
-
-
-def actuator_names(model: mujoco.MjModel) -> list[str]:
-    """What every actuator is called: the joint it drives, or its own name."""
-    names = []
-    for index in range(model.nu):
-        drives_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT.value
-        joint = model.joint(model.actuator_trnid[index, 0]).name if drives_joint else ""
-        names.append(joint or model.actuator(index).name or f"actuator_{index}")
-    return names
 
 
 def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw:
@@ -274,10 +259,3 @@ def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw
     if robot.motors is not None:
         return law_of_motors(names.actions, rate)
     return robot.action_law or law_of(model, names.actions, rate)
-
-
-def _body_name(model: mujoco.MjModel, index: int) -> str:
-    name = model.body(index).name
-    if not name and model.body_geomnum[index]:
-        name = model.geom(model.body_geomadr[index]).name.removesuffix("_geom")
-    return name or f"body_{index}"

@@ -1,11 +1,37 @@
 """How the world changes: a broken joint, a heavier foot, a dead sensor."""
 
-from polygait.variations.edits import (
-    ActionDelay,
+from polygait.variations.edits import Edit, Targeted, Variation
+from polygait.variations.effects import (
+    PHYSICS,
+    ActionDrop,
+    ActionGain,
+    ActionLag,
+    ActionPlay,
+    Anatomy,
+    Effect,
+    Foot,
+    Force,
+    GravityTilt,
+    JointHold,
+    ModelChange,
+    PhysicsEffect,
+    SensorFault,
+    without_amounts,
+)
+from polygait.variations.forms import FORMS
+from polygait.variations.language import (
+    check_conditions,
+    needs_number,
+    parse_variation,
+    variation_text,
+)
+from polygait.variations.physics_edits import (
     BrokenJoint,
-    Edit,
+    FadingStrength,
     GlobalScale,
-    MotorFailure,
+    JointOffset,
+    JointTorque,
+    Push,
     Scale,
     ScaleDamping,
     ScaleFriction,
@@ -13,38 +39,38 @@ from polygait.variations.edits import (
     ScaleMass,
     ScaleStrength,
     ScaleVoltage,
-    SensorFailure,
-    Variation,
+    Slope,
 )
-from polygait.variations.effects import (
-    ActionGain,
-    ActionLag,
-    Anatomy,
-    Effect,
-    Foot,
-    ModelChange,
-    SensorFault,
-)
-from polygait.variations.language import (
-    FORMS,
-    check_conditions,
-    needs_number,
-    parse_variation,
-    variation_text,
-)
+from polygait.variations.signal_edits import ActionDelay, Backlash, MotorFailure, SensorFailure
+from polygait.variations.timing import LAST_STEP, Timing
+from polygait.variations.worlds import TrainingWorlds
 
 __all__ = [
+    "LAST_STEP",
+    "PHYSICS",
     "ActionDelay",
+    "ActionDrop",
     "ActionGain",
     "ActionLag",
+    "ActionPlay",
     "Anatomy",
+    "Backlash",
     "BrokenJoint",
     "Edit",
     "Effect",
     "Foot",
+    "FadingStrength",
+    "FORMS",
+    "Force",
     "GlobalScale",
+    "GravityTilt",
+    "JointHold",
+    "JointOffset",
+    "JointTorque",
     "ModelChange",
     "MotorFailure",
+    "PhysicsEffect",
+    "Push",
     "Scale",
     "ScaleDamping",
     "ScaleFriction",
@@ -54,10 +80,14 @@ __all__ = [
     "ScaleVoltage",
     "SensorFailure",
     "SensorFault",
-    "FORMS",
+    "Slope",
+    "Targeted",
+    "Timing",
+    "TrainingWorlds",
     "Variation",
     "check_conditions",
     "needs_number",
     "parse_variation",
     "variation_text",
+    "without_amounts",
 ]

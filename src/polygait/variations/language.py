@@ -1,56 +1,33 @@
 """Variations as text: "foot-mass=1.5+broken-foot:limp@300" ↔ edits.
 
     variation := edit ("+" edit)*  |  "nominal"
-    edit      := name ["(" target ("," target)* ")"] [":" mode] ["=" number] ["@" onset]
+    edit      := name ["(" target ("," target)* ")"] [":" mode] ["=" number [unit]] [timing]
 
-A name is a keyword of the language (broken, mass, …) or one of the robot's own conditions, which stands
-for the text that the robot's file gives it: one edit, or several. An onset is handed on to all of them, a
-number to those that lack one, a mode to a single edit.
+A name is a keyword of the language (broken, mass, …: forms.py) or one of the robot's own conditions, which
+stands for the text that the robot's file gives it: one edit, or several. A timing (timing.py) is handed on to
+all of them, a number to those that lack one, a mode to a single edit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from polygait.errors import UserError, unknown_name
-from polygait.variations.edits import (
-    ActionDelay,
-    BrokenJoint,
-    Edit,
-    GlobalScale,
-    MotorFailure,
-    Scale,
-    ScaleDamping,
-    ScaleFriction,
-    ScaleGravity,
-    ScaleMass,
-    ScaleStrength,
-    ScaleVoltage,
-    SensorFailure,
-    Variation,
-)
+from polygait.variations.edits import Edit, Variation
 from polygait.variations.effects import Anatomy
+from polygait.variations.forms import KEYWORDS, Words, build_edit
+from polygait.variations.timing import Timing, parse_timing
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _EDIT = re.compile(
-    rf"(?P<name>{_NAME.pattern})"
+    rf"(?P<name>{NAME.pattern})"
     r"(?:\((?P<targets>[^()]*)\))?"
     r"(?::(?P<mode>[a-z]+))?"
     r"(?:=(?P<value>[^=@]+))?"
-    r"(?:@(?P<onset>[0-9]{1,10}))?"
+    r"(?:@(?P<when>[^@=]*))?"
 )
-
-
-class _Words(NamedTuple):
-    """The pieces of one edit's text."""
-
-    name: str
-    targets: tuple[str, ...]
-    mode: str
-    value: float | None
-    onset: int
+_UNIT = re.compile(r"(?<=[0-9.])\s*(Nm|N)$")
 
 
 def parse_variation(text: str | Variation | Edit | None, conditions: Mapping[str, str]) -> Variation:
@@ -64,7 +41,7 @@ def parse_variation(text: str | Variation | Edit | None, conditions: Mapping[str
     text = variation_text(text)
     if text.strip() == "nominal":
         return Variation()
-    return Variation(tuple(edit for words in _pieces(text) for edit in _edits(words, conditions)))
+    return Variation(tuple(edit for words in _pieces(text) for edit in edits_of(words, conditions)))
 
 
 def variation_text(variation: str | Variation | Edit | None) -> str:
@@ -89,7 +66,7 @@ def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
     problems = []
     for name, definition in conditions.items():
         try:
-            if not _NAME.fullmatch(name) or name == "nominal":
+            if not NAME.fullmatch(name) or name == "nominal":
                 raise UserError("Not a name:", "use lower-case letters, digits, - and _, but not 'nominal'.")
             if not isinstance(definition, str):
                 raise UserError("Not a text.", "Write for example 'broken(foot_joint)'.")
@@ -102,25 +79,32 @@ def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
         raise UserError("\n".join(problems), "Correct the conditions in the robot's file.")
 
 
-def _pieces(text: str) -> list[_Words]:
+def _pieces(text: str) -> list[Words]:
     """The edits of a text; a plus belongs to a number ("1e+3") unless a name follows it."""
-    return [_words(piece.strip(), text) for piece in re.split(r"\+(?!\d)", text)]
+    return [read_edit(piece.strip(), text) for piece in re.split(r"\+(?!\d)", text)]
 
 
-def _words(piece: str, text: str) -> _Words:
+def read_edit(piece: str, text: str) -> Words:
+    """The pieces of one edit in a text."""
     match = _EDIT.fullmatch(piece)
     if match is None:
         raise UserError(
             f"Cannot read {piece!r} in the variation {text!r}.",
-            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300 or KEYWORD(TARGET,…)…; join several with '+'.",
+            "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300, NAME@300..500 or KEYWORD(TARGET,…)…; "
+            f"join several with '+'.{' any(…) is for training worlds.' if 'any(' in piece else ''}",
         )
-    targets = match["targets"]
-    return _Words(
+    targets, value, unit = match["targets"], match["value"], ""
+    if value is not None:
+        found = _UNIT.search(value)
+        unit = found[1] if found else ""
+        value = value.strip().removesuffix(unit)
+    return Words(
         name=match["name"],
         targets=() if targets is None else tuple(word.strip() for word in targets.split(",")),
         mode=match["mode"] or "",
-        value=None if match["value"] is None else _number(match["value"], piece),
-        onset=int(match["onset"] or 0),
+        value=None if value is None else _number(value, piece),
+        unit=unit,
+        timing=Timing() if match["when"] is None else parse_timing(match["when"], piece),
     )
 
 
@@ -128,12 +112,18 @@ def _number(text: str, piece: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UserError(f"Not a number: {text!r} in {piece!r}.", "Write for example foot-mass=1.5.") from None
+        ranged = " A range is for training worlds: --worlds." if ".." in text else ""
+        raise UserError(
+            f"Not a number: {text!r} in {piece!r}.", f"Write for example foot-mass=1.5.{ranged}"
+        ) from None
 
 
-def _edits(words: _Words, conditions: Mapping[str, str]) -> list[Edit]:
+def edits_of(words: Words, conditions: Mapping[str, str]) -> list[Edit]:
+    """The edits that one name stands for."""
     if words.name not in conditions:
-        return [_build(words, conditions)]
+        if words.name not in KEYWORDS:
+            raise unknown_name("variation", words.name, [*conditions, *KEYWORDS])
+        return [build_edit(words, KEYWORDS[words.name])]
     definition, others = conditions[words.name], _without(words.name, conditions)
     if words.targets:
         raise UserError(
@@ -156,11 +146,12 @@ def _edits(words: _Words, conditions: Mapping[str, str]) -> list[Edit]:
         piece._replace(
             mode=words.mode or piece.mode,
             value=words.value if is_open and words.value is not None else piece.value,
-            onset=words.onset or piece.onset,
+            unit=words.unit if is_open and words.value is not None else piece.unit,
+            timing=piece.timing if words.timing == Timing() else words.timing,
         )
         for piece, is_open in zip(pieces, open_ones, strict=True)
     ]
-    return [edit for piece in handed for edit in _edits(piece, others)]
+    return [edit for piece in handed for edit in edits_of(piece, others)]
 
 
 def _without(name: str, conditions: Mapping[str, str]) -> dict[str, str]:
@@ -168,79 +159,10 @@ def _without(name: str, conditions: Mapping[str, str]) -> dict[str, str]:
     return {other: text for other, text in conditions.items() if other != name}
 
 
-def _lacks_number(words: _Words, conditions: Mapping[str, str]) -> bool:
+def _lacks_number(words: Words, conditions: Mapping[str, str]) -> bool:
     if words.value is not None:
         return False
     if words.name in conditions:
         return needs_number(words.name, conditions)
-    form = _FORMS.get(words.name)
+    form = KEYWORDS.get(words.name)
     return form is not None and (form.number or words.mode in form.numbered_modes)
-
-
-def _build(words: _Words, conditions: Mapping[str, str]) -> Edit:
-    if words.name not in _FORMS:
-        raise unknown_name("variation", words.name, [*conditions, *_FORMS])
-    form = _FORMS[words.name]
-    if form.targets != bool(words.targets):
-        verdict = "needs the names of its parts" if form.targets else "takes no names"
-        raise UserError(f"{words.name} {verdict}.", f"Write {form.example}.")
-    if words.mode and words.mode not in form.modes:
-        raise unknown_name(f"mode of {words.name}", words.mode, form.modes)
-    if form.number and words.value is None:
-        raise UserError(f"{words.name} needs a number.", f"Write {form.example}.")
-    if words.value is not None and not (form.number or form.modes):
-        raise UserError(f"{words.name} takes no number.", f"Write {form.example}.")
-    return form.build(words)
-
-
-class _Form(NamedTuple):
-    """Which pieces a keyword takes, and what it builds from them."""
-
-    example: str
-    build: Callable[[_Words], Edit]
-    targets: bool = True
-    modes: tuple[str, ...] = ()
-    numbered_modes: tuple[str, ...] = ()
-    """Modes that need a number where the keyword itself does not."""
-    number: bool = False
-
-
-def _scale(kind: type[Scale], example: str) -> _Form:
-    return _Form(example, lambda w: kind(w.targets, w.value or 0.0, onset=w.onset), number=True)
-
-
-def _global_scale(kind: type[GlobalScale], example: str) -> _Form:
-    return _Form(example, lambda w: kind(w.value or 0.0, onset=w.onset), targets=False, number=True)
-
-
-_FORMS = {
-    "broken": _Form(
-        "broken(foot_joint), broken(foot_joint):limp or broken(foot_joint):weak=0.4",
-        lambda w: BrokenJoint(w.targets, w.mode or "lock", w.value, onset=w.onset),
-        modes=BrokenJoint.modes,
-        numbered_modes=("weak",),
-    ),
-    "mass": _Form(
-        "mass(foot)=1.5 or mass(foot):inertia=1.5",
-        lambda w: ScaleMass(w.targets, w.value or 0.0, inertia=bool(w.mode), onset=w.onset),
-        modes=("inertia",),
-        number=True,
-    ),
-    "friction": _scale(ScaleFriction, "friction(foot_geom)=0.8"),
-    "damping": _scale(ScaleDamping, "damping(*)=2"),
-    "strength": _scale(ScaleStrength, "strength(*)=0.7"),
-    "gravity": _global_scale(ScaleGravity, "gravity=0.5"),
-    "voltage": _global_scale(ScaleVoltage, "voltage=0.8"),
-    "sensor": _Form(
-        "sensor(torso.*), sensor(torso.*):freeze, sensor(torso.*):noise=0.1 or sensor(torso.*):bias=0.2",
-        lambda w: SensorFailure(w.targets, w.mode or "zero", w.value, onset=w.onset),
-        modes=SensorFailure.modes,
-        numbered_modes=("noise", "bias"),
-    ),
-    "motor": _Form("motor(foot_joint)", lambda w: MotorFailure(w.targets, onset=w.onset)),
-    "delay": _Form(
-        "delay=2", lambda w: ActionDelay(w.value or 0.0, onset=w.onset), targets=False, number=True
-    ),
-}
-FORMS = {keyword: form.example for keyword, form in _FORMS.items()}
-"""An example of every keyword of the language."""

@@ -19,7 +19,17 @@ from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robot import Robot, foot_geoms
 from polygait.tasks.schedule import schedule
 from polygait.tasks.task import Task
-from polygait.variations import ActionGain, Effect, ModelChange, Variation
+from polygait.variations import (
+    LAST_STEP,
+    ActionDrop,
+    ActionGain,
+    ActionPlay,
+    Effect,
+    Force,
+    JointHold,
+    ModelChange,
+    Variation,
+)
 
 CHANGED = "#d6001c"
 TORSO = "#9aa5b1"
@@ -152,10 +162,10 @@ def drawable_twin(name: str) -> str | None:
 
 
 def changed_geoms(task: MujocoTask, variation: Variation, moment: int) -> tuple[int, ...]:
-    """The geoms of all parts that a variation has changed at this step of an episode."""
+    """The geoms of all parts that a variation has changed at this step of an episode, or ever (LAST_STEP)."""
     geoms: set[int] = set()
     for scheduled in schedule([variation], task.anatomy):
-        if moment >= scheduled.onset:
+        if moment >= LAST_STEP or scheduled.due(np.array([moment])).size:
             geoms.update(_touched(task.model, scheduled.effect))
     return tuple(sorted(geoms))
 
@@ -264,8 +274,13 @@ def _leg_colours(model: mujoco.MjModel, robot: Robot) -> np.ndarray:
 def _touched(model: mujoco.MjModel, effect: Effect) -> list[int]:
     """The geoms of what an effect changes; a joint stands for the body that it moves."""
     bodies: set[int] = set()
-    if isinstance(effect, ActionGain):
+    if isinstance(effect, ActionGain | ActionDrop | ActionPlay):
         bodies = _driven(model, effect.indices)
+    elif isinstance(effect, JointHold):
+        bodies = {int(model.jnt_bodyid[row]) for row in effect.rows}
+    elif isinstance(effect, Force):
+        pushed = effect.field == "xfrc_applied"
+        bodies = set(effect.rows) if pushed else {int(model.dof_bodyid[row]) for row in effect.rows}
     elif isinstance(effect, ModelChange):
         kind = effect.field.partition("_")[0]
         if kind == "geom":

@@ -57,6 +57,7 @@ class Ant(Robot):
     }
     licence = GYMNASIUM_LICENCE
     frame_skip = 5
+    locks_at_zero = True  # the paper's: no ankle's range holds 0
     fields = ("xpos", "cfrc_ext")
     feet = {f"leg_{leg}": f"{ankle}_geom" for leg, ankle in enumerate(_ANKLES, start=1)}
     # Noise in every joint costs an Ant much. After 500k steps it reached 1347 with a learned standard

@@ -1,0 +1,171 @@
+"""Training worlds: what a mixture's text means, how often each world comes, and what is refused."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygait.errors import UserError
+from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.robots.walker import Walker
+from polygait.variations import ActionDelay, BrokenJoint, Push, ScaleFriction, TrainingWorlds
+
+TASK = MujocoTask(Walker(), num_threads=1)
+MOTORS = set(TASK.anatomy.actions)
+EXAMPLE = "nominal*4, broken(any(*)), broken(any(*)):weak=0.2..0.8, foot-friction=0.5..2, delay=0..2"
+
+
+def worlds(text):
+    return TrainingWorlds(text, TASK.conditions, TASK.anatomy)
+
+
+def parts(edit: Any) -> tuple[str, ...]:
+    return edit.targets
+
+
+def draws(text, count=2000, share=1.0):
+    mixture, generator = worlds(text), np.random.default_rng(0)
+    return [mixture.draw(generator, share) for _ in range(count)]
+
+
+def test_worlds_come_as_often_as_their_weights_say():
+    found = Counter(
+        next((edit.keyword for edit in one), "nominal") for one in draws("nominal*3, gravity=2, motor(*)*0.5")
+    )
+    shares = {name: count / 2000 for name, count in found.items()}
+    assert shares == pytest.approx({"nominal": 3 / 4.5, "gravity": 1 / 4.5, "motor": 0.5 / 4.5}, abs=0.03)
+
+
+def test_any_is_one_of_the_matches_and_a_glob_is_all():
+    one, all_of_them = draws("broken(any(*))"), draws("broken(foot*):limp", 1)[0]
+    chosen = Counter(parts(edit) for variation in one for edit in variation)
+    assert set(chosen) == {(name,) for name in MOTORS}  # and none of the joints that carry the robot along
+    assert min(chosen.values()) > 200
+    assert parts(next(iter(all_of_them))) == ("foot*",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mass(any(foot*))=2", {"foot", "foot_left"}),
+        ("friction(any(*_left_geom))=2", {"thigh_left_geom", "leg_left_geom", "foot_left_geom"}),
+        ("sensor(any(*_leg.position))", {"right_leg.position", "left_leg.position"}),
+        ("sensor(any(*))", {"torso", "right_leg", "left_leg"}),
+        ("motor(any(foot_joint,leg*))", {"foot_joint", "leg_joint", "leg_left_joint"}),
+        ("broken(any(root*))", {"rootx", "rootz", "rooty"}),
+    ],
+)
+def test_any_chooses_among_the_parts_that_a_keyword_names(text, expected):
+    assert {parts(edit)[0] for variation in draws(text, 200) for edit in variation} == expected
+
+
+def test_ranges_are_drawn_evenly():
+    scales = [
+        edit.scale for one in draws("foot-friction=0.5..2") for edit in one if isinstance(edit, ScaleFriction)
+    ]
+    assert len(scales) == 2000 and min(scales) >= 0.5 and max(scales) <= 2
+    assert np.quantile(scales, [0.25, 0.5, 0.75]) == pytest.approx([0.875, 1.25, 1.625], abs=0.06)
+
+
+def test_a_delay_is_drawn_among_whole_steps_and_none_is_the_nominal_world():
+    found = Counter(
+        next((edit.steps for edit in one if isinstance(edit, ActionDelay)), 0) for one in draws("delay=0..2")
+    )
+    assert set(found) == {0, 1, 2} and min(found.values()) > 550
+
+
+def test_a_world_may_have_several_edits_and_times():
+    for one in draws("broken(any(*)):hold@random+push=-20..20N@every(50)+delay=1..3", 50):
+        broken, push, delay = one
+        assert isinstance(broken, BrokenJoint) and broken.mode == "hold" and broken.latest is not None
+        assert isinstance(push, Push) and push.period == 50 and -20 <= push.newtons <= 20
+        assert isinstance(delay, ActionDelay) and 1 <= delay.steps <= 3
+
+
+def test_only_a_share_of_the_faulty_worlds_takes_place():
+    assert not any(variation.edits for variation in draws("nominal, gravity=2", share=0.0))
+    half = sum(bool(variation.edits) for variation in draws("nominal, gravity=2", share=0.5))
+    assert half == pytest.approx(500, abs=70)
+
+
+def test_no_draw_lies_beyond_the_extremes():
+    possible = worlds(EXAMPLE).extremes()
+    kinds = {tuple((type(edit), getattr(edit, "targets", ())) for edit in one) for one in possible}
+    for one in draws(EXAMPLE, 300):
+        assert tuple((type(edit), getattr(edit, "targets", ())) for edit in one) in kinds
+
+
+BAD = [
+    ("", "NAME"),
+    ("nominal,", "NAME"),
+    ("nominal*0", "Leave the world out"),
+    ("nominal*-1", "NAME"),
+    ("brokn(any(*))", "'broken'"),
+    ("broken(any(elbow))", "Known"),
+    ("broken-foot(any(*))", "Write for example broken(any(*))"),
+    ("foot-friction=2..0.5", "0.5..2"),
+    ("foot-friction=0..2", "=1.5"),
+    ("foot-friction=a..b", "foot-mass=1.5"),
+    ("delay=0.5..2", "0..2"),
+    ("delay=0..200", "delay=2"),
+    ("broken(any(*)):weak=0..0.5", "limp"),
+    ("broken(any(*))@5..2", "NAME@300..500"),
+    ("mass(any(foot)", "NAME"),
+    ("any(*)", "NAME"),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), BAD, ids=[text or "empty" for text, _ in BAD])
+def test_a_bad_mixture_gives_value_rule_and_remedy(text, hint):
+    with pytest.raises(UserError) as caught:
+        worlds(f"nominal*2, {text}" if text != "" else text)
+    assert text in str(caught.value) or text.removesuffix(",") in str(caught.value)
+    assert hint in str(caught.value)
+    assert "broken(any(*))" in caught.value.remedy
+
+
+def test_every_bad_world_is_named_at_once():
+    with pytest.raises(UserError) as caught:
+        worlds("brokn(*), delay=0..2, mass(fot)=2")
+    assert "brokn" in str(caught.value) and "'foot'" in str(caught.value)
+
+
+tokens = st.sampled_from(
+    [
+        *TASK.conditions,
+        "broken",
+        "delay",
+        "push",
+        "any(*)",
+        "(",
+        ")",
+        "*",
+        ",",
+        "..",
+        "=",
+        "@",
+        "random",
+        "2",
+        "0.5",
+        "N",
+        "+",
+        "nominal",
+        " ",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(st.text(max_size=30), st.lists(tokens, max_size=10).map("".join)))
+def test_any_text_is_drawn_from_or_refused(text):
+    try:
+        mixture = worlds(text)
+    except UserError as error:
+        assert error.remedy
+    else:
+        variation = mixture.draw(np.random.default_rng(0))
+        for edit in variation:
+            edit.effects(TASK.anatomy)
