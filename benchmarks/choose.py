@@ -20,6 +20,8 @@ from polygait.adaptation.selectors.informed import Informed, InformedConfig
 from polygait.adaptation.selectors.racing import Racing, RacingConfig
 
 TRIALS = (1, 2, 3, 5, 10)
+USELESS = 0.2
+"""Of the best nominal return: below it, members are only bad in different ways."""
 Chooser = Callable[[Recorded, int, np.random.Generator], list[int]]
 """The members chosen after each number of trials under one damage."""
 
@@ -97,10 +99,11 @@ CHOOSERS: dict[str, Chooser] = {
 def shares(found: Recorded, choose: Chooser, draws: int) -> np.ndarray:
     """(number of trials,) The chosen member's worth as a share of the best one's, over damages and draws.
 
-    A damage in which nobody is worth anything says nothing about choosing and is left out.
+    A damage in which nobody is worth a fifth of the best nominal return says nothing about choosing.
     """
     worth = found.held_out.mean(axis=2)
-    told = [damage for damage in range(len(worth)) if worth[damage].max() > 0]
+    least = USELESS * max(0.0, float(found.nominal.mean(axis=1).max()))
+    told = [damage for damage in range(len(worth)) if worth[damage].max() > least]
     rows = [
         np.clip(worth[damage][choose(found, damage, np.random.default_rng([damage, draw]))], 0, None)
         / worth[damage].max()
