@@ -39,6 +39,7 @@ class Contender(NamedTuple):
 
     name: str
     method: Method
+    alpha: float
 
 
 class Result(NamedTuple):
@@ -62,8 +63,8 @@ class Result(NamedTuple):
 
 def contenders(factors: list[float]) -> list[Contender]:
     """Independent members first, then every method with every factor."""
-    multi = Multi(NoSettings(), two_ways.EVERYTHING, 0.0)
-    found = [Contender("multi", multi)]
+    multi = Multi(NoSettings(), two_ways.EVERYTHING)
+    found = [Contender("multi", multi, 0.0)]
     for factor in factors:
         competing: dict[str, tuple[type[Method], Any]] = {
             "dir": (Regulation, two_ways.DIR),
@@ -72,20 +73,21 @@ def contenders(factors: list[float]) -> list[Contender]:
             "dvd, determinant": (Dvd, DvdConfig(form="determinant")),
         }
         found += [
-            Contender(name, kind(config, two_ways.FREE_PLACE, factor * kind.default_alpha))
+            Contender(name, kind(config, two_ways.FREE_PLACE), factor * kind.default_alpha)
             for name, (kind, config) in competing.items()
         ]
     return found
 
 
-def population(method: Method, seed: int) -> list[float]:
+def population(contender: Contender, seed: int) -> list[float]:
     """The median actions of one population's members, trained together or one after another."""
+    method, course = contender.method, COURSE._replace(alpha=contender.alpha)
     if method.simultaneous:
-        return [way.action for way in two_ways.walk_together(method, range(MEMBERS), seed, [], COURSE)]
+        return [way.action for way in two_ways.walk_together(method, range(MEMBERS), seed, [], course)]
     ways: list[two_ways.Way] = []
     for member in range(MEMBERS):
         earlier = [tensors for way in ways for tensors in way.tensors]
-        ways += two_ways.walk_together(method, range(member, member + 1), seed, earlier, COURSE)
+        ways += two_ways.walk_together(method, range(member, member + 1), seed, earlier, course)
     return [way.action for way in ways]
 
 
@@ -101,7 +103,7 @@ def main(arguments: list[str]) -> None:
         f"{'method':<20}{'alpha':>8}{'both kept':>12}{'p':>10}{'able':>8}{'with the wind':>16}"
     )
     for contender in contenders(options.factors):
-        actions = [population(contender.method, seed) for seed in range(options.seeds)]
+        actions = [population(contender, seed) for seed in range(options.seeds)]
         result = Result(contender, np.array(actions) + WIND)
         baseline = baseline or result
         _print_row(result, baseline, options.seeds)
@@ -112,7 +114,7 @@ def _print_row(result: Result, baseline: Result, seeds: int) -> None:
     test: Any = fisher_exact(table)
     leeward = (result.actions > 0)[result.able].mean() if result.able.any() else math.nan
     print(
-        f"{result.contender.name:<20}{result.contender.method.alpha:>8g}{f'{result.kept} of {seeds}':>12}"
+        f"{result.contender.name:<20}{result.contender.alpha:>8g}{f'{result.kept} of {seeds}':>12}"
         f"{test.pvalue:>10.2g}{result.able.mean():>8.0%}{leeward:>16.0%}",
         flush=True,
     )

@@ -1,5 +1,6 @@
 """The words behind a command, as the parser gets them, and errors in those words."""
 
+import re
 import typing
 
 import pytest
@@ -7,7 +8,7 @@ import tyro
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygait.arguments import READING, _several, gathered, on_the_command_line
+from polygait.arguments import READING, gathered, on_the_command_line, options
 from polygait.cli import COMMANDS
 from polygait.errors import UserError
 
@@ -64,12 +65,37 @@ def test_options_that_add_up_do_not_mix():
 
 
 def test_every_option_that_takes_several_values_is_known():
-    found = {name: sorted(_several(one)) for name, one in COMMANDS.items()}
-    assert {name: several for name, several in found.items() if several} == {
-        "train": ["remove", "set"],
-        "adapt": ["set"],
-        "filters": ["remove"],
+    found = {
+        name: sorted(one.flag for one in options(command).values() if one.several)
+        for name, command in COMMANDS.items()
     }
+    assert {name: several for name, several in found.items() if several} == {
+        "train": ["--remove", "--set"],
+        "adapt": ["--set"],
+        "filters": ["--remove"],
+        "motivation": ["--set"],
+    }
+
+
+def test_a_records_fields_are_the_commands_options():
+    found = {name: one.flag for name, one in options(COMMANDS["adapt"]).items()}
+    assert found["variation"] == "--variation" and found["held_out"] == "--held-out"
+    assert found["settings"] == "--set"
+    assert {"run", "options"}.isdisjoint(found)
+    assert "task" not in options(COMMANDS["train"])  # the word itself, without a flag
+    assert (
+        on_the_command_line(UserError("`overrides` and `seed=1`"), COMMANDS["train"]) == "--set and --seed 1"
+    )
+
+
+def test_every_option_says_what_it_means(capsys):
+    for name, command in COMMANDS.items():
+        with pytest.raises(SystemExit):
+            tyro.cli(command, args=["--help"], registry=READING)
+        told = capsys.readouterr().out
+        assert all(f"{one.flag}" in told for one in options(command).values()), name
+        for line in told.splitlines():  # the help begins with a capital or a name; only the default would not
+            assert not re.search(r"^│ +--?\S+.* {2,}\((default|required)", line), line
 
 
 @given(st.lists(st.text("ab=,.*", min_size=1, max_size=5), max_size=5), st.data())

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygait.diversity.method import IntrinsicReward, Method, MethodUpdate, bonus_statistics
+from polygait.diversity.method import IntrinsicReward, Method, MethodUpdate
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class Apart(Method):
 
     def intrinsic_reward(self, state, rollout):
         value = np.abs(rollout.action - state.mean(axis=0)).mean(axis=-1).astype(np.float64)
-        reward = self.alpha * value
-        return IntrinsicReward(reward, bonus_statistics(value, reward, rollout))
+        return IntrinsicReward(value, {})
 
     def update(self, state, rollout, keys, iteration):
         memory = self.config.memory

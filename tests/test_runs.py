@@ -7,7 +7,6 @@ import shutil
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -365,19 +364,26 @@ def test_the_verb_extends_by_as_many_as_asked(monkeypatch):
         raise Killed
 
     monkeypatch.setattr("polygait.runs.extend", extend)
-    cases: list[tuple[dict[str, Any], pg.Extension]] = [
-        ({"members": 5}, pg.Extension(5)),
-        ({"members": 0}, pg.Extension(0)),  # which runs.extend refuses
-        ({"until_novelty": 2.0}, pg.Extension(100, until_novelty=2.0)),
-        ({"until_novelty": 2.0, "max_members": 7}, pg.Extension(7, until_novelty=2.0)),
-        ({"max_hours": 3.0}, pg.Extension(100, max_hours=3.0)),
+    cases: list[tuple[str, pg.Extension, int]] = [
+        ("--members 5", pg.Extension(5), 5),
+        ("--members 0", pg.Extension(0), 0),  # which runs.extend refuses
+        ("--until-novelty 2", pg.Extension(until_novelty=2.0), 100),
+        ("--until-novelty 2 --max-members 7", pg.Extension(until_novelty=2.0, max_members=7), 7),
+        ("--max-hours 3", pg.Extension(max_hours=3.0), 100),
     ]
-    for options, wanted in cases:
+    for words, wanted, most in cases:
+        monkeypatch.setattr("sys.argv", ["polygait", "extend", "somewhere", *words.split()])
         with pytest.raises(Killed):
-            cli.extend("somewhere", **options)
-        assert asked[-1] == wanted, options
-    with pytest.raises(UserError, match="How far"):
-        cli.extend("somewhere")
+            cli.main()
+        assert asked[-1] == wanted and wanted.most == most, words
+
+
+def test_an_extension_has_one_end():
+    assert pg.Extension(3, until_novelty=1.0).problems() == pg.Extension(max_hours=1.0).problems() == []
+    (told,) = pg.Extension(max_members=3).problems()
+    assert told.startswith("How far to extend?") and "`until_novelty=2`" in told
+    (told,) = pg.Extension(members=3, max_members=3).problems()
+    assert "exclude each other" in told
 
 
 def test_multi_members_do_not_depend_on_their_number(tmp_path):

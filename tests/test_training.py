@@ -66,6 +66,7 @@ TRAIN_CHANGES: dict[str, Any] = {
     "learner": "sac",
     "remove": ("torso.*",),
     "alpha": 0.7,
+    "diversity": 0.3,
     "envs": 16,
     "overrides": (*tiny.config().overrides, "ppo.epochs=3"),
 }
@@ -125,6 +126,8 @@ def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_
 @pytest.mark.parametrize("name", TRAIN_CHANGES)
 def test_every_option_of_a_run_changes_its_members(name, usual, tmp_path):
     changed = {name: TRAIN_CHANGES[name]}
+    if name == "diversity":  # in the place of alpha
+        changed["alpha"] = None
     if name in ("method", "learner"):  # which have settings of their own
         wanted = tiny.config(iterations=2, **changed)
     else:

@@ -18,12 +18,12 @@ from polygait import _gymnasium
 if TYPE_CHECKING:
     from polygait.adaptation import Adaptation, Trials, adapt
     from polygait.behaviour import contact_pattern, contact_shares, diversity_score
-    from polygait.config import TrainConfig
+    from polygait.config import Extension, TrainConfig
     from polygait.errors import UserError
     from polygait.evaluation import evaluate
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
-    from polygait.runs import Extension, extend, resume, train
+    from polygait.runs import extend, resume, train
     from polygait.tasks.registry import make_task
     from polygait.tasks.robot import Robot
     from polygait.tasks.state import StateFilter, StateLayout
@@ -60,7 +60,7 @@ __all__ = [
 
 _HOMES = {
     "Adaptation": "polygait.adaptation",
-    "Extension": "polygait.runs",
+    "Extension": "polygait.config",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
     "StateFilter": "polygait.tasks.state",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 import itertools
 import shlex
 import types
 import typing
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import tyro.conf
 from tyro.constructors import (
     ConstructorRegistry,
     PrimitiveConstructorSpec,
@@ -24,6 +25,7 @@ from polygait.errors import UserError
 Spec = PrimitiveConstructorSpec[Any]
 READING = ConstructorRegistry()
 """How tyro makes values of words."""
+_UNIONS = (types.UnionType, typing.Union)
 
 
 @READING.primitive_rule
@@ -39,8 +41,8 @@ def _numbers(kind: PrimitiveTypeInfo) -> Spec | None:
 @READING.primitive_rule
 def _left_open(kind: PrimitiveTypeInfo) -> Spec | UnsupportedTypeAnnotationError | None:
     """An option that may be left out is read as if it could not; only its help says so."""
-    others = [one for one in typing.get_args(kind.type) if one is not types.NoneType]
-    if kind.type_origin not in (types.UnionType, typing.Union) or len(others) != 1:
+    others = _typed(kind.type)
+    if kind.type_origin not in _UNIONS or len(others) != 1:
         return None
     inner = ConstructorRegistry.get_primitive_spec(PrimitiveTypeInfo.make(others[0], kind.markers))
     if isinstance(inner, UnsupportedTypeAnnotationError):
@@ -72,15 +74,39 @@ def _read_number(text: str) -> float:
         raise ValueError(f"{text!r} is not a number, such as 0.05, 3 or 1e-3.") from None
 
 
-def options(command: Callable[..., None]) -> dict[str, inspect.Parameter]:
-    """A command's options by the names that they have in Python."""
-    found = inspect.signature(command).parameters
-    return {name: one for name, one in found.items() if one.kind is one.KEYWORD_ONLY}
+class Option(typing.NamedTuple):
+    """How an option is typed."""
+
+    flag: str
+    several: bool
+    """Whether it takes any number of values."""
+
+
+def options(command: Callable[..., None]) -> dict[str, Option]:
+    """A command's options, those of its record among them, by the names that they have in Python."""
+    found: dict[str, Option] = {}
+    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+        kind, *notes = (hint.__origin__, *hint.__metadata__) if hasattr(hint, "__metadata__") else (hint,)
+        if dataclasses.is_dataclass(kind):
+            found |= options(typing.cast(Callable[..., None], kind))
+        elif tyro.conf.Positional not in notes and kind is not types.NoneType:
+            spelled = next((note.name for note in notes if getattr(note, "name", None)), name)
+            several = any(
+                Ellipsis in typing.get_args(one) or typing.get_origin(one) is Sequence for one in _typed(kind)
+            )
+            found[name] = Option(f"--{spelled.replace('_', '-')}", several)
+    return found
+
+
+def _typed(kind: Any) -> list[Any]:
+    """What can be typed of the kinds that Python takes: a text where one will do, and never None."""
+    kinds = typing.get_args(kind) if typing.get_origin(kind) in _UNIONS else (kind,)
+    return [str] if str in kinds else [one for one in kinds if one is not types.NoneType]
 
 
 def gathered(command: Callable[..., None], words: Sequence[str]) -> list[str]:
     """The same words, those of an option that takes several values and was given several times together."""
-    several = {_flag(name) for name in _several(command)}
+    several = {one.flag for one in options(command).values() if one.several}
     groups: list[list[str]] = [[]]
     first: dict[str, list[str]] = {}
     group = groups[0]
@@ -99,13 +125,6 @@ def gathered(command: Callable[..., None], words: Sequence[str]) -> list[str]:
     return [*itertools.chain(*groups)]
 
 
-def _several(command: Callable[..., None]) -> Iterator[str]:
-    """The options that take any number of values."""
-    for name, kind in typing.get_type_hints(command).items():
-        if any(Ellipsis in typing.get_args(one) for one in (kind, *typing.get_args(kind))):
-            yield name
-
-
 def on_the_command_line(error: UserError, command: Callable[..., None] | None) -> str:
     """An error in the words that its reader types: `selector='racing'` is --selector racing."""
     known = options(command) if command else {}
@@ -113,7 +132,7 @@ def on_the_command_line(error: UserError, command: Callable[..., None] | None) -
     def spell(name: str, value: str | None) -> str:
         written = "" if value is None else f" {shlex.quote(_shown(value))}"
         if (own := name.rpartition(".")[2]) in known:  # of sac.updates_per_step a command has the last word
-            return f"{_flag(own)}{written}"
+            return f"{known[own].flag}{written}"
         return name if value is None else f"{name}={value}"
 
     return error.spelled(spell)
@@ -125,7 +144,3 @@ def _shown(value: str) -> str:
         return str(literal_eval(value))
     except (SyntaxError, ValueError):
         return value
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

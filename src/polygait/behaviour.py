@@ -8,22 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polygait.config import check_seed, count_problems, from_options, seed_problems
+from polygait.config import BehaviourConfig, check_seed, from_options
 from polygait.diversity.information import Information
 from polygait.diversity.score import paper_ceiling, paper_score, rbf_score
 from polygait.episodes import IDLE, Frame, Job, counting, episode_seeds, run_members, task_factory
 from polygait.errors import UserError, unknown_name
-from polygait.information import TRANSITIONS, gather_experience, information_in, shares_in, standard_filters
+from polygait.information import gather_experience, information_in, shares_in, standard_filters
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import save_result
 from polygait.progress import Count, silent
 from polygait.tasks.task import check_count
 from polygait.variations import Edit, Variation, variation_text
 
-STATES = 2000
-"""On which actions are compared, as in the paper."""
-EPISODES = 20
-"""Over which feet are watched, as in the paper."""
 _FORMS = {"paper": paper_score, "rbf": rbf_score}
 _CONTACTS = 3  # what episode seeds are for
 
@@ -67,7 +63,7 @@ class ContactShares:
 
 
 def diversity_score(
-    population: PopulationLike, states: int = STATES, seed: int = 0, form: str = "paper"
+    population: PopulationLike, states: int = BehaviourConfig.states, seed: int = 0, form: str = "paper"
 ) -> float:
     """How differently members act on states that random actions visit; −inf if one repeats another.
 
@@ -79,7 +75,7 @@ def diversity_score(
     return _FORMS[form](mean_actions(population, random_states(population, states, seed)))
 
 
-def random_states(population: Population, count: int = STATES, seed: int = 0) -> np.ndarray:
+def random_states(population: Population, count: int = BehaviourConfig.states, seed: int = 0) -> np.ndarray:
     """(state, number) The first states that uniformly random actions visit in the population's task.
 
     One robot, one episode after another: so early states of an episode have the share they have there.
@@ -116,7 +112,7 @@ def contact_pattern(
 
 def contact_shares(
     population: PopulationLike,
-    episodes: int = EPISODES,
+    episodes: int = BehaviourConfig.episodes,
     variation: World = None,
     seed: int = 0,
     threads: int | None = None,
@@ -173,27 +169,6 @@ def _contacts(
     outcome = run_members(population, jobs, make, watch)
     length = np.maximum(outcome.length - outcome.diverged, 1)
     return _Contacts(task.feet, down, length, task.time_step)
-
-
-@dataclass(frozen=True)
-class BehaviourConfig:
-    """How closely to look."""
-
-    states: int = STATES
-    """Random states on which actions are compared."""
-    episodes: int = EPISODES
-    """Episodes per member in which feet are watched."""
-    transitions: int = TRANSITIONS
-    """Least transitions per member from which information and variance are estimated."""
-    seed: int = 0
-    """All randomness follows from it."""
-    threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
-
-    def problems(self) -> list[str]:
-        """Every rule these values break, in words; empty when there is none."""
-        found = seed_problems(self.seed) + count_problems(self, {"states": 1, "episodes": 1, "threads": 1})
-        return found + count_problems(self, {"transitions": 1}, most=100_000_000)
 
 
 @dataclass(frozen=True)

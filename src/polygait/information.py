@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from polygait.config import BehaviourConfig
 from polygait.diversity.information import (
     PARTS,
     Information,
@@ -22,7 +23,7 @@ from polygait.progress import Count, silent
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import check_count
 
-TRANSITIONS = 20_000
+TRANSITIONS = BehaviourConfig.transitions
 """Of every member, at least."""
 LEAST_EPISODES = 4 * len(PARTS)
 """Of every member: an estimate can be no surer than its held-out episodes are many."""

@@ -20,6 +20,8 @@ from polygait.learning.registry import LEARNERS
 from polygait.tasks.defaults import PRESETS, TaskDefaults
 from polygait.tasks.registry import task_defaults
 
+_OWN = ("keep", "fade")
+"""Settings of a run that belong to no section."""
 MEMBERS = 10
 """The paper's population."""
 
@@ -37,6 +39,7 @@ class RunConfig:
     remove: tuple[str, ...] | None
     """None is the robot's default filter."""
     alpha: float
+    """The paper's factor of the bonus, where `diversity` does not measure it."""
     envs: int
     keep: Literal["last", "best-episode"]
     """Which weights a member keeps: the last, or those of the best single deterministic episode."""
@@ -45,6 +48,10 @@ class RunConfig:
     method_config: Any
     """The settings of the method."""
     task_options: dict[str, Any] = field(default_factory=dict)
+    diversity: float | None = None
+    """How far the bonus may move the reward, as a share of what the task pays; None where alpha counts."""
+    fade: float = 0.0
+    """The share of a member's training by which its bonus has faded away; 0 keeps it to the end."""
 
     @property
     def iterations(self) -> int:
@@ -118,6 +125,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         preset=preset,
         remove=robot.removed.get(preset) if config.remove is None else tuple(config.remove),
         alpha=_alpha(config, method, robot),
+        diversity=_diversity(config, method, learner),
+        fade=method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
@@ -150,9 +159,9 @@ def _plain(config: TrainConfig) -> TrainConfig:
     """Counts as Python's whole numbers, and a single text where several may stand as a list of one."""
     found: dict[str, Any] = {}
     for name in ("remove", "overrides"):
-        if (value := getattr(config, name)) is not None:
-            several = (value,) if isinstance(value, str) else value
-            found[name] = tuple(several) if isinstance(several, Iterable) else several
+        value = getattr(config, name)
+        if isinstance(value, Iterable):
+            found[name] = (value,) if isinstance(value, str) else tuple(value)
     return dataclasses.replace(with_whole_numbers(config), **found)
 
 
@@ -161,8 +170,12 @@ def _problems(config: TrainConfig) -> list[str]:
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
-    if config.alpha is not None and not 0 <= config.alpha < float("inf"):
-        found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
+    for name in ("alpha", "diversity"):
+        value = getattr(config, name)
+        if value is not None and not 0 <= value < float("inf"):
+            found.append(f"`{name}` must be a finite number, at least 0, got {value}.")
+    if config.alpha is not None and config.diversity is not None:
+        found.append("`alpha` and `diversity` both say how strong the bonus is: give one of them.")
     return found
 
 
@@ -183,8 +196,12 @@ def _unknown_names(config: TrainConfig) -> list[str]:
 def _problems_of_method(config: TrainConfig) -> list[str]:
     """Choices that the method does not go with."""
     method, found = METHODS.find(config.method), []
-    if config.alpha is not None and not method.has_bonus:
-        found.append(f"`alpha` is the factor of a bonus that {config.method} does not have: leave it out.")
+    if not method.has_bonus:
+        given = [name for name in ("alpha", "diversity") if getattr(config, name) is not None]
+        found += [
+            f"`{name}` is the strength of a bonus that {config.method} does not have: leave it out."
+            for name in given
+        ]
     if method.needs_peers and config.members == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
@@ -213,6 +230,13 @@ def _problems_together(run: RunConfig, method: type[Method], learner: type[Learn
             f"{learner.name} learns again and again from remembered rewards, but the bonus of {run.method} "
             "with these settings changes while members train; choose another learner, or multi."
         )
+    if learner.off_policy and run.diversity is not None:
+        found.append(
+            f"{learner.name} learns again and again from remembered rewards, but `diversity` measures the "
+            "bonus anew in every rollout; give `alpha` instead."
+        )
+    if not 0 <= run.fade <= 1:
+        found.append(f"fade must lie in [0, 1], got {run.fade}.")
     return found + method.problems(run.method_config, run.members, steps)
 
 
@@ -220,6 +244,13 @@ def _alpha(config: TrainConfig, method: type[Method], robot: TaskDefaults) -> fl
     if config.alpha is not None:
         return config.alpha
     return robot.alpha.get(config.method, method.default_alpha) if method.has_bonus else 0.0
+
+
+def _diversity(config: TrainConfig, method: type[Method], learner: type[Learner]) -> float | None:
+    """Strength without units, unless a user or a learner needs a fixed factor."""
+    if config.diversity is not None or config.alpha is not None:
+        return config.diversity
+    return None if learner.off_policy else method.default_diversity.get(config.preset)
 
 
 def _with_defaults(run: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
@@ -242,11 +273,11 @@ def _overridden(run: RunConfig, text: str) -> tuple[RunConfig, str]:
     known = [
         f"{part}.{one.name}" for part, record in run.sections.items() for one in dataclasses.fields(record)
     ]
-    if not equals or path not in (*known, "keep"):
-        return run, f"Unknown setting: {text!r}. {did_you_mean(path, (*known, 'keep'))}"
+    if not equals or path not in (*known, *_OWN):
+        return run, f"Unknown setting: {text!r}. {did_you_mean(path, (*known, *_OWN))}"
     try:
-        if path == "keep":
-            return with_setting(run, "keep", value), ""
+        if path in _OWN:
+            return with_setting(run, path, value), ""
         return run.with_section(section, with_setting(run.sections[section], name, value)), ""
     except ValueError as error:
         return run, f"{path} must be {error}, got {value!r}."

@@ -7,9 +7,9 @@ import math
 import os
 import time
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
-from polygait.config import TrainConfig, checked_kinds, count_problems, from_options
+from polygait.config import Extension, TrainConfig, checked_kinds, from_options
 from polygait.errors import UserError
 from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
@@ -21,17 +21,6 @@ from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.training import make_cohort, train_cohort
 from polygait.versions import differences, versions
-
-
-class Extension(NamedTuple):
-    """How far to extend a population."""
-
-    members: int = 1
-    """At most so many new members."""
-    until_novelty: float | None = None
-    """Stop after a new member whose novelty, in nats, falls below this."""
-    max_hours: float | None = None
-    """Begin no new member after so many hours."""
 
 
 def train(
@@ -94,21 +83,17 @@ def extend(
         raise UserError(f"{path} is not finished.", f"First go on with: polygait resume {path}")
     if config.method_class.needs_peers:
         warnings.warn(
-            f"{config.method} compares members that train together: the {extension.members} new ones will "
+            f"{config.method} compares members that train together: the {extension.most} new ones will "
             f"differ among themselves; they do not know the {len(run.members)} earlier ones.",
             stacklevel=2,
         )
-    more = dataclasses.replace(config, members=len(run.members) + extension.members)
+    more = dataclasses.replace(config, members=len(run.members) + extension.most)
     _require_memory(run, more)
     with run.writing():
         run.rewind_metrics()
-        run.update_manifest(
-            {
-                "config": more.to_json(),
-                "complete": False,
-                "extension": {**extension._asdict(), "begun": len(run.members)},
-            }
-        )
+        limits = {"members": extension.most, "until_novelty": extension.until_novelty}
+        limits |= {"max_hours": extension.max_hours, "begun": len(run.members)}
+        run.update_manifest({"config": more.to_json(), "complete": False, "extension": limits})
     return go_on(run, threads, report)
 
 
@@ -156,16 +141,12 @@ def _prepared(config: RunConfig) -> RunConfig:
 
 
 def _check(extension: Extension, config: RunConfig) -> None:
-    problems, method = count_problems(extension, {"members": 1}), config.method_class
-    if extension.max_hours is not None and not extension.max_hours > 0:
-        problems.append(f"`max_hours` must be above 0, got {extension.max_hours}.")
-    if extension.until_novelty is not None and math.isnan(extension.until_novelty):
-        problems.append("`until_novelty` must be a number, got nan.")
+    problems, method = extension.problems(), config.method_class
     if extension.until_novelty is not None and not method.reports_novelty:
         problems.append(f"`until_novelty` needs a method that measures novelty; {config.method} does not.")
     if extension.max_hours is not None and method.simultaneous:
         problems.append(f"`max_hours` acts between members; those of {config.method} train all at once.")
-    if method.needs_peers and extension.members == 1:
+    if method.needs_peers and extension.most == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if method.single:
         problems.append(f"{config.method} trains one policy; train a new run with multi or dir for several.")

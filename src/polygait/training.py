@@ -2,7 +2,7 @@
 
     for each cohort of members (DiR: one at a time; Multi, DvD, SMERL: all at once)
         repeat: rollout = collect(learner.policy, task)
-                reward  = rollout.reward + method.intrinsic_reward(rollout)
+                reward  = rollout.reward + weigh(method.intrinsic_reward(rollout))
                 learner.update(rollout, reward)   } side by side
                 method.update(rollout)            }
         write the members down
@@ -22,7 +22,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from polygait.diversity.method import Method, Setting
+from polygait.diversity.method import IntrinsicReward, Method, Setting, bonus_statistics
+from polygait.diversity.strength import BonusScale, WeighedBonus, fading, initial_scale, weigh
 from polygait.episodes import Job, Outcome, run_episodes
 from polygait.interruption import Interruption
 from polygait.learning.acting import ALONE, TRAINING_TILE
@@ -75,6 +76,7 @@ class LoopState(NamedTuple):
     learner: Any
     position: Position
     method: Any
+    scale: BonusScale
     recent: np.ndarray
     """(member, RECENT_EPISODES) returns of completed episodes, newest last, NaN before the first."""
     kept: BestPolicy
@@ -142,7 +144,7 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
     """The members to train next: those of the checkpoint, or the first that are missing."""
     config = RunConfig.from_json(run.manifest["config"])
     state_filter = StateFilter.from_json(run.manifest["filter"])
-    method = config.method_class(config.method_config, state_filter, config.alpha)
+    method = config.method_class(config.method_config, state_filter)
     if checkpoint is None:
         first = len(run.members)
         size = config.members - first if method.simultaneous else 1
@@ -163,7 +165,8 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
     rollout = _collect(cohort, learner.policy(state.learner, iteration), state.position, iteration)
     bonus = method.intrinsic_reward(state.method, rollout)
     updating = pool.submit(method.update, state.method, rollout, cohort.keys, iteration)
-    learned = learner.update(state.learner, rollout, rollout.reward + bonus.reward, cohort.keys, iteration)
+    weighed = _weighed(cohort, state, bonus, rollout)
+    learned = learner.update(state.learner, rollout, rollout.reward + weighed.reward, cohort.keys, iteration)
     updated = updating.result()
 
     recent = with_newest(state.recent, rollout.episodes)
@@ -171,11 +174,14 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
         learner=learned.state,
         position=rollout.position,
         method=updated.state,
+        scale=weighed.scale,
         recent=recent,
         kept=_kept(cohort, state.kept, learner.export(learned.state)),
         iteration=state.iteration + 1,
     )
     numbers = {**learned.statistics, **bonus.statistics, **updated.statistics}
+    if method.has_bonus:
+        numbers |= bonus_statistics(bonus.value, weighed.reward, rollout)
     record = {
         "members": [cohort.first, cohort.first + cohort.size],
         "iteration": iteration,
@@ -186,6 +192,15 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
         **{name: np.asarray(values, dtype=np.float64).tolist() for name, values in numbers.items()},
     }
     return TrainIteration(state, record)
+
+
+def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: Rollout) -> WeighedBonus:
+    """The bonus as a reward beside the task's: by the paper's factor, or as a share of what the task pays."""
+    config = cohort.config
+    weight = fading(int(state.iteration) / config.iterations, config.fade)
+    if config.diversity is None:
+        return WeighedBonus(weight * config.alpha * bonus.value, state.scale)
+    return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
 
 
 def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) -> Rollout:
@@ -205,6 +220,7 @@ def _initial_state(cohort: Cohort) -> LoopState:
         learner=learner,
         position=start_position(task, size, seeds),
         method=cohort.method.init(cohort.keys, Setting(task.action_size, size), earlier),
+        scale=initial_scale(size),
         recent=np.full((size, RECENT_EPISODES), np.nan),
         kept=BestPolicy(cohort.learner.export(learner), np.full(size, -np.inf)),
         iteration=np.array(0),
@@ -261,7 +277,8 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
     cohort.run.truncate_metrics(checkpoint.metadata["metrics"])
     cohort.task.restore(checkpoint.section("task."))
     cohort.learner.restore(checkpoint.section("learner."))
-    return unflatten_tree(like, _migrated(checkpoint.section("state")))
+    unknown = {f".scale{name}": array for name, array in flatten_tree(like.scale).items()}
+    return unflatten_tree(like, unknown | _migrated(checkpoint.section("state")))
 
 
 def _migrated(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -20,7 +20,6 @@ from polygait.diversity.methods.multi import Multi
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 SEEDS = 12
-ALPHA = 0.04
 
 
 class Ways(NamedTuple):
@@ -34,8 +33,8 @@ class Ways(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ways(quick_compilation):
-    free, all_seen = regulation(FREE_PLACE, ALPHA), regulation(EVERYTHING, ALPHA)
-    multi, knowing = Multi(NoSettings(), EVERYTHING, 0.0), all_knowing(all_seen)
+    free, all_seen = regulation(FREE_PLACE), regulation(EVERYTHING)
+    multi, knowing = Multi(NoSettings(), EVERYTHING), all_knowing(all_seen)
     found = []
     for seed in range(SEEDS):
         first = walk(free, 0, seed, [])
@@ -66,7 +65,7 @@ def test_with_a_wind_chance_takes_one_way_and_dir_keeps_both():
     seeds = range(8)
     multi, dir_ = contest.contenders([1.0])[:2]
     chance, regulated = (
-        contest.Result(one, contest.WIND + np.array([contest.population(one.method, seed) for seed in seeds]))
+        contest.Result(one, contest.WIND + np.array([contest.population(one, seed) for seed in seeds]))
         for one in (multi, dir_)
     )
     assert chance.able.all() and (chance.actions > 0).mean() >= 0.9, chance

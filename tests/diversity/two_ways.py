@@ -85,6 +85,8 @@ class Course(NamedTuple):
     ppo: PPOConfig = PPO_CONFIG
     iterations: int = ITERATIONS
     wind: float = 0.0
+    alpha: float = 0.04
+    """Factor of the bonus."""
 
 
 class Way(NamedTuple):
@@ -105,7 +107,7 @@ def walk_together(
     method: Method, members: range, seed: int, earlier: list, course: Course | None = None
 ) -> list[Way]:
     """Train some members in one cohort."""
-    ppo, iterations, wind = course or Course()
+    ppo, iterations, wind, alpha = course or Course()
     count = len(members)
     task = TwoWays(count * ENVS, 1000 * seed + members[0], wind)
     keys = learning.member_keys(jax.random.key(seed), members[0], count)
@@ -120,7 +122,8 @@ def walk_together(
         rollout = learning.collect(task, policy, learning.rollout_noise(keys, iteration, shape), position)
         position = rollout.position
         bonus = method.intrinsic_reward(state, rollout)
-        learned = learner.update(learned, rollout, rollout.reward + bonus.reward, keys, iteration).state
+        reward = rollout.reward + alpha * bonus.value
+        learned = learner.update(learned, rollout, reward, keys, iteration).state
         state = method.update(state, rollout, keys, iteration).state
     assert rollout is not None
     actions = [float(np.median(rollout.action[:, row])) for row in range(count)]
@@ -154,5 +157,5 @@ def all_knowing(method: Regulation) -> list:
     return method.export(state)
 
 
-def regulation(state_filter: StateFilter, alpha: float) -> Regulation:
-    return Regulation(DIR, state_filter, alpha)
+def regulation(state_filter: StateFilter) -> Regulation:
+    return Regulation(DIR, state_filter)

@@ -13,6 +13,7 @@ from tests import tiny
 from tests.study import small
 
 from polygait.commands import studies
+from polygait.config import StudyRunConfig
 from polygait.errors import UserError
 from polygait.study import engines, worker
 from polygait.study.engines import Ended, Engine, LocalEngine, run_jobs, why
@@ -168,9 +169,11 @@ def test_why_a_worker_ended(code, told, tmp_path):
 
 
 def test_hints_repeat_what_was_given():
-    given = {"out": "my runs", "engine": "ray", "jobs": None, "shared": True, "cpus_per_job": 2}
-    told = studies._command("run", "a b.toml", **given)
-    assert told == "polygait study run 'a b.toml' --out 'my runs' --engine ray --shared --cpus-per-job 2"
+    options = StudyRunConfig(engine="ray", shared=True, cpus_per_job=2, retries=0)
+    told = studies._command("run", "a b.toml", out="my runs", **options.given)
+    assert told == (
+        "polygait study run 'a b.toml' --out 'my runs' --engine ray --retries 0 --cpus-per-job 2 --shared"
+    )
 
 
 def test_ctrl_c_stops_the_engine(tmp_path):

@@ -16,6 +16,7 @@ from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
 from polygait.run_config import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
+from polygait.study.study_file import TRAINING
 
 STUDIES = Path(__file__).parents[2] / "studies"
 
@@ -142,6 +143,53 @@ settings = ["ppo.epochs=6"]
 
 
 @pytest.mark.parametrize(
+    ("text", "learners"),
+    [
+        ("", ["ppo", "ppo", "ppo", "ppo"]),
+        ('learner = "sac"', ["sac", "sac", "sac", "sac"]),
+        ('[task.walker]\nlearner = "sac"', ["sac", "sac", "ppo", "ppo"]),
+        ('[method.multi]\nlearner = "sac"', ["ppo", "sac", "ppo", "sac"]),
+        ('learner = "sac"\n[task.hopper.method.dir]\nlearner = "ppo"', ["sac", "sac", "ppo", "sac"]),
+    ],
+)
+def test_a_study_chooses_learners_as_it_chooses_other_options(tmp_path, text, learners):
+    shared = 'settings = ["ppo.discount=0.9", "sac.discount=0.8", "dir.epochs=7"]\n'
+    plain = by_cell(grid(tmp_path, "", ["dir", "multi"], ["walker", "hopper"]))
+    found = by_cell(grid(tmp_path, shared + text, ["dir", "multi"], ["walker", "hopper"]))
+    assert [job.run.learner.name for job in found.values()] == learners
+    for cell, job in found.items():  # settings for the other learner pass by
+        assert job.run.learner.discount == {"ppo": 0.9, "sac": 0.8}[job.run.learner.name]
+        assert job.name != plain[cell].name
+        assert StudyJob.from_json(json.loads(json.dumps(job.to_json()))) == job
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('learner = "sca"', "Unknown learner: 'sca'. Did you mean 'sac'"),
+        (
+            '[method.multi]\nsettings = ["sac.discount=0.8"]',
+            "sac.discount=0.8 is for sac; the learner is ppo",
+        ),
+        (
+            'learner = "sac"\n[method.smerl]\nmembers = 2',
+            "sac learns again and again from remembered rewards",
+        ),
+    ],
+)
+def test_a_learner_that_cannot_be_is_told(tmp_path, text, told):
+    with pytest.raises(UserError) as caught:
+        grid(tmp_path, text, ["smerl", "multi"]).jobs()
+    assert told in str(caught.value)
+
+
+def test_a_study_may_hold_every_option_of_a_training_that_changes_its_result():
+    axes = {"task", "method", "seed", "threads"}
+    options = {one.name for one in dataclasses.fields(pg.TrainConfig)} - axes
+    assert set(TRAINING) == options - {"overrides"} | {"settings"}
+
+
+@pytest.mark.parametrize(
     ("text", "where", "remedy"),
     [
         ("alpha = 0.1", "alpha", "[method.dir]"),
@@ -197,7 +245,8 @@ def test_what_is_wrong_in_a_section_for_both_is_told(tmp_path, text, told):
 
 def test_counts_are_written_as_people_write_them(tmp_path):
     path = small.write(tmp_path, more='[task.hopper]\nmembers = "0.002k"\n[method.dir]\nenvs = 8.0\n')
-    plain = path.read_text().replace('"0.002k"', "2").replace("8.0", "8")
+    path.write_text(path.read_text() + '[task.hopper.method.dir]\nmembers = "0.003k"\n')
+    plain = path.read_text().replace('"0.002k"', "2").replace('"0.003k"', "3").replace("8.0", "8")
     path.write_text(re.sub(r"(?m)^steps = (\d+)$", r"steps = \1e0", path.read_text()))
     path.write_text(re.sub(r"(?m)^episodes = (\d+)$", r'episodes = "\1"', path.read_text()))
     written = read_study(path)

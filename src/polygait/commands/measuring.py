@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from polygait.commands.shared import RunPath
+from polygait.commands.shared import Flat, Json, RunPath, print_json
+from polygait.config import AdaptConfig, BehaviourConfig, EvaluateConfig
 from polygait.console import print_adaptation, print_behaviour, print_evaluation
 
 if TYPE_CHECKING:
@@ -18,89 +18,34 @@ def adapt(
     /,
     *,
     variation: str = "nominal",
-    selector: str = "exhaustive",
-    episodes: int | None = None,
-    trials: int | None = None,
-    max_falls: int | None = None,
-    set: tuple[str, ...] = (),
-    by: str = "return",
-    held_out: int = 20,
-    seed: int = 0,
-    on: str | None = None,
-    threads: int | None = None,
-    json: bool = False,
+    options: Annotated[AdaptConfig, Flat],
+    json: Json = False,
 ) -> None:
     """Find the member that still works in a changed world.
 
     Example: polygait adapt runs/walker --variation broken-foot --selector racing --trials 40
 
     Args:
-        run: The run folder.
         variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
-        selector: exhaustive tries every member as often (the paper's way); racing spends a budget of trials.
-        episodes: Episodes per member, for exhaustive; 20 if left out.
-        trials: Episodes of all members together, for racing; four per member if left out.
-        max_falls: A member that has fallen so often is tried no more, for racing.
-        set: Options of a selector from another package, such as prior=0.5.
-        by: What the member is chosen by: return, or progress, the metres it comes forward.
-        held_out: Fresh episodes on which the chosen member is scored.
-        seed: All starts follow from it.
-        on: Another task with the same state and actions, such as another simulator.
-        threads: Physics threads, all cores if left out; results do not depend on it.
-        json: Print for a program to read.
 
     """
     from polygait.adaptation import adapt as adapt_population
     from polygait.population.population import load
     from polygait.progress import Counter, finish
-    from polygait.storage.strict_json import to_plain
 
     population = load(run)
-    options = {
-        "selector": selector,
-        "episodes": episodes,
-        "trials": trials,
-        "max_falls": max_falls,
-        "settings": set,
-        "by": by,
-        "held_out": held_out,
-        "seed": seed,
-        "on": on,
-        "threads": threads,
-    }
-    result = adapt_population(population, variation, Counter("trials"), **options)
+    result = adapt_population(population, variation, Counter("trials"), **vars(options))
     finish()
     if json:
-        print(json_module.dumps(to_plain(result.to_json()), indent=2))
+        print_json(result.to_json())
     else:
         print_adaptation(result, population)
 
 
-def evaluate(
-    run: RunPath,
-    /,
-    *,
-    suite: str = "paper",
-    episodes: int = 20,
-    seed: int = 0,
-    on: str | None = None,
-    threads: int | None = None,
-    json: bool = False,
-) -> None:
+def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json: Json = False) -> None:
     """Measure every member in every condition of a suite; goes on where it was interrupted.
 
     Example: polygait evaluate runs/walker --suite damage
-
-    Args:
-        run: The run folder.
-        suite: nominal, damage, dynamics, sensors, paper, mesh, or a TOML file with variations =
-            ["broken-foot", …].
-        episodes: Episodes per member and condition.
-        seed: All starts follow from it.
-        on: Another task with the same state and actions, such as another simulator.
-        threads: Physics threads, all cores if left out; results do not depend on it.
-        json: Print for a program to read.
-
     """
     from polygait.evaluation import evaluate as evaluate_population
     from polygait.evaluation import summarised
@@ -112,61 +57,32 @@ def evaluate(
         told += f"{plan.most_steps:,} steps: about {duration(plan.seconds)} if nobody falls."
         print(told if plan.episodes else "Nothing to run: all was measured before.", file=sys.stderr)
 
-    options = {"suite": suite, "episodes": episodes, "seed": seed, "on": on, "threads": threads}
     try:
-        frame = evaluate_population(load(run), Counter("episodes"), announce, **options)
+        frame = evaluate_population(load(run), Counter("episodes"), announce, **vars(options))
     except KeyboardInterrupt:
         finish()
         print("Stopped; finished conditions are kept: the same command goes on.", file=sys.stderr)
         sys.exit(130)
     finish()
     if json:
-        print(json_module.dumps(summarised(frame), indent=2))
+        print_json(summarised(frame))
     else:
         print_evaluation(frame)
 
 
-def behaviour(
-    run: RunPath,
-    /,
-    *,
-    states: int = 2000,
-    episodes: int = 20,
-    transitions: int = 20_000,
-    seed: int = 0,
-    threads: int | None = None,
-    json: bool = False,
-) -> None:
+def behaviour(run: RunPath, /, *, options: Annotated[BehaviourConfig, Flat], json: Json = False) -> None:
     """How members differ: their actions, their feet, the parts of the state, and whether the filter ruled it.
 
     Example: polygait behaviour runs/walker
-
-    Args:
-        run: The run folder.
-        states: Random states on which members' actions are compared.
-        episodes: Episodes per member in which feet are watched.
-        transitions: Steps per member, at least, from which variance and information are estimated.
-        seed: All randomness follows from it.
-        threads: Physics threads, all cores if left out; results do not depend on it.
-        json: Print for a program to read.
-
     """
     from polygait.behaviour import measure_behaviour
     from polygait.population.population import load
     from polygait.progress import Counter, finish
-    from polygait.storage.strict_json import to_plain
 
     population = load(run)
-    options = {
-        "states": states,
-        "episodes": episodes,
-        "transitions": transitions,
-        "seed": seed,
-        "threads": threads,
-    }
-    result = measure_behaviour(population, Counter, **options)
+    result = measure_behaviour(population, Counter, **vars(options))
     finish()
     if json:
-        print(json_module.dumps(to_plain(result.to_json()), indent=2))
+        print_json(result.to_json())
     else:
         print_behaviour(result, population)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro.conf
 
 Outcome = TypeVar("Outcome")
-RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help="The run folder.")]
+Flat = tyro.conf.arg(name="")
+"""For a command's record of options: its fields are the options themselves."""
+Json = Annotated[bool, tyro.conf.arg(help="Print for a program to read.")]
+Threads = Annotated[
+    int | None, tyro.conf.arg(help="Physics threads, all cores if left out; results do not depend on it.")
+]
+Tensorboard = Annotated[
+    bool, tyro.conf.arg(help='Also write event files for TensorBoard (needs the extra "tensorboard").')
+]
+
+
+def print_json(data: Any) -> None:
+    """A result for a program to read, as strict JSON."""
+    from polygait.storage.strict_json import to_plain
+
+    print(json.dumps(to_plain(data), indent=2))
 
 
 def interruptible(path: str, work: Callable[[], Outcome]) -> Outcome:

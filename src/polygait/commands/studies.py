@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import json as json_module
 import shlex
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro.conf
 
+from polygait.commands.shared import Flat, Json, print_json
+from polygait.config import StudyRunConfig
 from polygait.errors import UserError
 
 if TYPE_CHECKING:
     from polygait.study.engines import Engine, Outcome
     from polygait.study.grid import Study, StudyJob
 
-StudyPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml")]
+StudyPath = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml", help="The study's file.")
+]
+StudyFolder = Annotated[
+    str | None,
+    tyro.conf.arg(help="Where its jobs are kept; runs/NAME if left out. Studies may share a folder."),
+]
 _SHOW_SECONDS = 1.0
 
 
@@ -26,13 +33,8 @@ def study_run(
     study: StudyPath,
     /,
     *,
-    out: str | None = None,
-    engine: Literal["local", "ray"] = "local",
-    jobs: int | None = None,
-    retries: int | None = None,
-    address: str | None = None,
-    cpus_per_job: int | None = None,
-    shared: bool = False,
+    out: StudyFolder = None,
+    options: Annotated[StudyRunConfig, Flat],
     dry_run: bool = False,
 ) -> None:
     """Train and measure every population of a study; what is done is skipped, what was begun goes on.
@@ -40,38 +42,30 @@ def study_run(
     Example: polygait study run studies/smoke.toml --jobs 2
 
     Args:
-        study: The study's file.
-        out: Where its jobs are kept; runs/NAME if left out. Studies may share a folder.
-        engine: local runs one process per core here, ray runs on a cluster (needs the extra "ray").
-        jobs: How many jobs at once; as many as there are cores for if left out. Not with --address.
-        retries: How often a job that crashed is tried again, from its last checkpoint; 2 if left out.
-        address: Ray: the cluster of this machine, auto or HOST:6379; without it one is started here.
-        cpus_per_job: Ray: cores that a job asks for and whose threads its physics uses; 1 if left out.
-        shared: Ray: all nodes see --out under the same path, so nothing needs to be copied.
         dry_run: Say what it would cost, and end.
 
     """
-    from polygait.study.engines import RETRIES, run_jobs
+    from polygait.study.engines import run_jobs
     from polygait.study.grid import read_study
     from polygait.study.status import Overview
     from polygait.study.study_paths import study_folder
 
     asked = read_study(study)
     wanted, folder = asked.jobs(), study_folder(asked, out)
-    given = {"engine": None if engine == "local" else engine, "jobs": jobs, "retries": retries}
-    given |= {"address": address, "cpus_per_job": cpus_per_job, "shared": shared}
-    again, report = _command("run", study, out=out, **given), _command("report", study, out=out)
-    retries = RETRIES if retries is None else retries
-    if retries < 0:
-        raise UserError(f"`retries` must not be negative, got {retries}.", f"Leave it out for {RETRIES}.")
-    chosen = _engine(engine, jobs, address, cpus_per_job, shared)
+    again, report = _command("run", study, out=out, **options.given), _command("report", study, out=out)
+    if options.retries < 0:
+        raise UserError(
+            f"`retries` must not be negative, got {options.retries}.",
+            f"Leave it out for {StudyRunConfig.retries}.",
+        )
+    chosen = _engine(options)
     try:
         if not _announce(asked, wanted, folder, chosen.slots):
             print(f"All {len(wanted)} jobs are done; read them with: {report}", file=sys.stderr)
             return
         if dry_run:
             return
-        outcome = run_jobs(wanted, folder, chosen, retries, _every_second(Overview(wanted, folder)))
+        outcome = run_jobs(wanted, folder, chosen, options.retries, _every_second(Overview(wanted, folder)))
     except KeyboardInterrupt:
         print(f"\nStopped and saved. Go on with: {again}", file=sys.stderr)
         sys.exit(130)
@@ -80,19 +74,12 @@ def study_run(
     _tell(outcome, report, folder)
 
 
-def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = False) -> None:
+def study_status(study: StudyPath, /, *, out: StudyFolder = None, json: Json = False) -> None:
     """How far every job of a study is, also while it runs.
 
     Example: polygait study status studies/smoke.toml
-
-    Args:
-        study: The study's file.
-        out: Where its jobs are kept; runs/NAME if left out.
-        json: Print for a program to read.
-
     """
     from polygait.console import print_study
-    from polygait.storage.strict_json import to_plain
     from polygait.study.grid import read_study
     from polygait.study.status import study_status as statuses
     from polygait.study.study_paths import study_folder
@@ -100,21 +87,19 @@ def study_status(study: StudyPath, /, *, out: str | None = None, json: bool = Fa
     asked = read_study(study)
     found = statuses(asked.jobs(), study_folder(asked, out))
     if json:
-        print(json_module.dumps(to_plain([one._asdict() for one in found]), indent=2))
+        print_json([one._asdict() for one in found])
     else:
         print_study(asked.name, found)
 
 
 def study_report(
-    study: StudyPath, /, *, out: str | None = None, to: str | None = None, charts: bool = True
+    study: StudyPath, /, *, out: StudyFolder = None, to: str | None = None, charts: bool = True
 ) -> None:
     """The paper's tables and figures from what is done, beside the published ones, and a page of them.
 
     Example: polygait study report studies/smoke.toml
 
     Args:
-        study: The study's file.
-        out: Where its jobs are kept; runs/NAME if left out.
         to: Where to write tables and figures; report/ inside that folder if left out.
         charts: Draw figures as well, as HTML, SVG, PNG and PDF.
 
@@ -139,29 +124,24 @@ def study_report(
     print(f"Everything on one page: {place / 'report.html'}")
 
 
-def _engine(
-    engine: str, jobs: int | None, address: str | None, cpus_per_job: int | None, shared: bool
-) -> Engine:
+def _engine(options: StudyRunConfig) -> Engine:
     from polygait.study.engines import LocalEngine
 
-    if engine == "local":
-        if given := [
-            f"--{name}"
-            for name, value in (("address", address), ("cpus-per-job", cpus_per_job), ("shared", shared))
-            if value
-        ]:
+    if options.engine == "local":
+        if given := [f"`{name}`" for name in ("address", "cpus_per_job", "shared") if name in options.given]:
             raise UserError(
-                f"{', '.join(given)}: only for --engine ray.", "Add --engine ray or leave it out."
+                f"{', '.join(given)}: only for `engine='ray'`.", "Add `engine='ray'` or leave it out."
             )
-        return LocalEngine(jobs)
+        return LocalEngine(options.jobs)
     from polygait.study.ray_engine import RayEngine
 
-    if jobs is not None and address is not None:
+    if options.jobs is not None and options.address is not None:
         raise UserError(
-            "--jobs is for a cluster that is started here; an existing one takes as many as fit.",
-            "Leave out --jobs.",
+            "`jobs` is for a cluster that is started here; an existing one takes as many as fit.",
+            "Leave out `jobs`.",
         )
-    return RayEngine(address, jobs, 1 if cpus_per_job is None else cpus_per_job, shared)
+    cpus = 1 if options.cpus_per_job is None else options.cpus_per_job
+    return RayEngine(options.address, options.jobs, cpus, options.shared)
 
 
 def _announce(study: Study, jobs: list[StudyJob], folder: Path, slots: int) -> bool:

@@ -18,16 +18,16 @@ _PLAIN: dict[Any, tuple[type, str]] = {
     str: (str, "a text"),
     types.NoneType: (types.NoneType, "None"),
 }
-_SEVERAL = {tuple: "a list of texts", Sequence: "a list", Mapping: "a mapping"}
+_SEVERAL = {tuple: "a list", Sequence: "a list", Mapping: "a mapping"}
 
 
 def checked_kinds(record: Record) -> Record:
     """The record, or a UserError that names every value of another kind than its field's."""
     kinds = typing.get_type_hints(type(record))
-    wrong = {name: kind for name, kind in kinds.items() if not _fits(getattr(record, name), kind)}
+    wrong = {name: kind for name, kind in kinds.items() if not fits(getattr(record, name), kind)}
     if wrong:
         problems = [
-            f"{name} must be {_words(kind)}, got {getattr(record, name)!r}." for name, kind in wrong.items()
+            f"{name} must be {in_words(kind)}, got {getattr(record, name)!r}." for name, kind in wrong.items()
         ]
         raise UserError(
             "\n".join(problems),
@@ -36,20 +36,28 @@ def checked_kinds(record: Record) -> Record:
     return record
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def fits(value: Any, kind: Any) -> bool:
     """Whether a value is of a kind; who names a kind that is not known here has other ways to check."""
     if isinstance(kind, types.UnionType):
-        return any(_fits(value, one) for one in typing.get_args(kind))
+        return any(fits(value, one) for one in typing.get_args(kind))
     origin = typing.get_origin(kind)
-    if origin is tuple:
-        return isinstance(value, tuple | list) and all(_fits(one, typing.get_args(kind)[0]) for one in value)
-    if origin in _SEVERAL:
-        return isinstance(value, origin) and not isinstance(value, str)
+    if origin in (tuple, Sequence):
+        return (
+            isinstance(value, Sequence)
+            and not isinstance(value, str)
+            and all(fits(one, typing.get_args(kind)[0]) for one in value)
+        )
+    if origin is Mapping:
+        return isinstance(value, Mapping)
     return kind not in _PLAIN or (isinstance(value, _PLAIN[kind][0]) and not isinstance(value, bool))
 
 
-def _words(kind: Any) -> str:
+def in_words(kind: Any) -> str:
+    """A kind, so that a sentence can go on with it."""
     if isinstance(kind, types.UnionType):
-        *first, last = (_words(one) for one in typing.get_args(kind))
+        *first, last = (in_words(one) for one in typing.get_args(kind))
         return f"{', '.join(first)} or {last}"
-    return _SEVERAL[typing.get_origin(kind)] if typing.get_origin(kind) else _PLAIN[kind][1]
+    if (origin := typing.get_origin(kind)) is None:
+        return _PLAIN[kind][1]
+    of_texts = origin is not Mapping and typing.get_args(kind)[0] is str
+    return f"{_SEVERAL[origin]}{' of texts' if of_texts else ''}"

@@ -1,62 +1,33 @@
-"""What a user asks for: a training, an adaptation, an evaluation, a question about filters."""
+"""What a user asks for: each command's options, which are also its command line and its documentation.
+
+tyro makes an option of every field, and its help of the sentence below it; a field is annotated only where
+the command line spells it otherwise than Python.
+"""
 
 from __future__ import annotations
 
-import numbers
-import typing
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from polygait.config.kinds import checked_kinds
-from polygait.counts import whole_number
-from polygait.errors import UserError, unknown_name
+from tyro import conf
 
-Record = TypeVar("Record", bound=Any)
-MOST = 1_000_000
-"""Of members, environments, episodes: more is a slip of the hand, and would fill the memory."""
+from polygait.config.checks import count_problems, seed_problems
 
-
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, Python's or NumPy's; true and false are none."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def seed_problems(seed: Any) -> list[str]:
-    """JAX's keys hold 32 bits: a larger seed would be another one in disguise."""
-    if not is_whole(seed):
-        return [f"`seed` must be a whole number, got {seed!r}."]
-    return [] if 0 <= seed < 2**32 else [f"`seed` must lie between 0 and {2**32 - 1}, got {seed}."]
-
-
-def check_seed(seed: Any) -> None:
-    """Raise a UserError for a seed that cannot be one."""
-    if found := seed_problems(seed):
-        raise UserError("\n".join(found), "Give for example seed=0.")
-
-
-def count_problems(record: object, least: Mapping[str, int], most: int = MOST) -> list[str]:
-    """What is wrong with a record's counts, given the least that each may be; None is left open."""
-    found = []
-    for name, low in least.items():
-        value = getattr(record, name)
-        if value is not None and not low <= value <= most:
-            too_few = f"be at least {low}" if low else "not be negative"
-            rule = too_few if value < low else f"be at most {most:,}"
-            found.append(f"`{name}` must {rule}, got {value}.")
-    return found
+_SET = conf.arg(name="set")
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """What a user asks for. `None` leaves a choice to the preset; `resolve` in presets.py fills it in."""
+    """A population to grow. `None` leaves a choice to robot and preset; run_config.py fills it in."""
 
-    task: str
+    task: Annotated[str, conf.Positional, conf.arg(metavar="TASK")]
     """The robot, or gym:ENV-ID."""
     method: str = "dir"
     """dir, smerl, dvd, multi or pg."""
     members: int | None = None
-    """How many different ways to find, 10 when left out. pg finds one, with the steps of so many members."""
+    """How many different ways to find, 10 if left out; pg finds one, with the steps of so many."""
     steps: int = 2_000_000
     """Environment steps per member, rounded up to whole rollouts."""
     seed: int = 0
@@ -65,16 +36,51 @@ class TrainConfig:
     """robust mends the known flaws; paper follows the paper and its authors."""
     learner: str = "ppo"
     """How policies improve: ppo or sac."""
-    remove: tuple[str, ...] | str | None = None
-    """State parts that f(s) removes, for members to differ there. () keeps all, ("*",) keeps none."""
+    remove: Sequence[str] | None = None
+    """State parts in which members may differ, such as "right_leg.*"; the robot's own if left out."""
     alpha: float | None = None
-    """Factor of the diversity bonus; multi and pg have none."""
+    """The paper's factor of the diversity bonus; multi and pg have none."""
+    diversity: float | None = None
+    """The same without units: how far the bonus may move the reward, as a share of what the task pays (0.2
+    is usual); the method's own strength if both are left out."""
     envs: int | None = None
-    """Environments per member."""
+    """Environments per member; the learner's own number if left out."""
     threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
-    overrides: tuple[str, ...] | str = ()
-    """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
+    """Physics threads, all cores if left out; results do not depend on it."""
+    overrides: Annotated[Sequence[str], _SET] = ()
+    """Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """How far to extend a population."""
+
+    members: int | None = None
+    """How many more; beside another limit at most so many, 100 if left out."""
+    until_novelty: float | None = None
+    """Go on until a new member is less novel than this, in nats."""
+    max_hours: float | None = None
+    """Begin no new member after so many hours."""
+    max_members: int | None = None
+    """At most so many more, beside another limit: the same as members."""
+
+    @property
+    def most(self) -> int:
+        """How many new members at most."""
+        return next((count for count in (self.members, self.max_members) if count is not None), 100)
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = count_problems(self, {"members": 1, "max_members": 1})
+        if self.members is None and self.until_novelty is None and self.max_hours is None:
+            found.append("How far to extend? Give `members=5`, `until_novelty=2` or `max_hours=3`.")
+        if self.members is not None and self.max_members is not None:
+            found.append("`members` and `max_members` exclude each other. Give the one you mean.")
+        if self.max_hours is not None and not self.max_hours > 0:
+            found.append(f"`max_hours` must be above 0, got {self.max_hours}.")
+        if self.until_novelty is not None and math.isnan(self.until_novelty):
+            found.append("`until_novelty` must be a number, got nan.")
+        return found
 
 
 @dataclass(frozen=True)
@@ -82,14 +88,14 @@ class AdaptConfig:
     """How to find the member that still works."""
 
     selector: str = "exhaustive"
-    """exhaustive: every member for as many episodes (Algorithm 2); racing: a race with a budget of trials."""
+    """exhaustive tries every member as often (the paper's Algorithm 2); racing spends a budget of trials."""
     episodes: int | None = None
-    """Exhaustive: episodes per member; 20 when left out."""
+    """Episodes per member, for exhaustive; 20 if left out."""
     trials: int | None = None
-    """Racing: episodes of all members together; four per member when left out."""
+    """Episodes of all members together, for racing; four per member if left out."""
     max_falls: int | None = None
-    """Racing: a member that has fallen so often is tried no more."""
-    settings: tuple[str, ...] = ()
+    """A member that has fallen so often is tried no more, for racing."""
+    settings: Annotated[tuple[str, ...], _SET] = ()
     """Options of a selector from another package, such as prior=0.5."""
     by: str = "return"
     """What the member is chosen by: return, or progress, the metres it comes forward."""
@@ -98,9 +104,9 @@ class AdaptConfig:
     seed: int = 0
     """All starts follow from it."""
     on: str | None = None
-    """Another task with the same state and actions to adapt in, such as another simulator."""
+    """Another task with the same state and actions, such as another simulator."""
     threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
+    """Physics threads, all cores if left out; results do not depend on it."""
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
@@ -133,11 +139,10 @@ class TrialsConfig:
 
 @dataclass(frozen=True)
 class EvaluateConfig:
-    """What to measure of a population."""
+    """What to measure; in Python a suite may be a list of variations or a mapping from names to them too."""
 
     suite: str | Sequence[Any] | Mapping[str, Any] = "paper"
-    """nominal, damage, dynamics, sensors, paper, mesh, or the path of a TOML file with variations; in Python
-    also a list of variations, or a mapping from names to variations."""
+    """nominal, damage, dynamics, sensors, paper, mesh, or a TOML file with variations = ["broken-foot"]."""
     episodes: int = 20
     """Episodes per member and condition."""
     seed: int = 0
@@ -145,7 +150,7 @@ class EvaluateConfig:
     on: str | None = None
     """Another task with the same state and actions, such as another simulator."""
     threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
+    """Physics threads, all cores if left out; results do not depend on it."""
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
@@ -157,9 +162,9 @@ class FiltersConfig:
     """What to ask about filters."""
 
     remove: tuple[str, ...] = ()
-    """Candidates, each the parts to remove joined by commas; the usual ones when there is none."""
+    """Candidate filters, each the parts to remove joined by commas; each part alone if left out."""
     member: int | None = None
-    """Whose actions to read; all members' together when left out."""
+    """Whose actions to read; all members' together if left out."""
     episodes: int = 8
     """Episodes per member, with the noise of training; a quarter is held out."""
     epochs: int = 100
@@ -167,32 +172,70 @@ class FiltersConfig:
     seed: int = 0
     """All starts and all first weights follow from it."""
     threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
+    """Physics threads, all cores if left out; results do not depend on it."""
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
         return seed_problems(self.seed) + count_problems(self, {"episodes": 3, "epochs": 1, "threads": 1})
 
 
-def from_options(kind: type[Record], options: Mapping[str, Any]) -> Record:
-    """A record of choices from a caller's keywords; an unknown one is named with its neighbours."""
-    for name in options:
-        if name not in (known := [field.name for field in fields(kind)]):
-            raise unknown_name("option", name, known)
-    return checked_kinds(with_whole_numbers(kind(**options)))
+@dataclass(frozen=True)
+class BehaviourConfig:
+    """How closely to look at what members do; the defaults are the paper's."""
+
+    states: int = 2000
+    """Random states on which members' actions are compared."""
+    episodes: int = 20
+    """Episodes per member in which feet are watched."""
+    transitions: int = 20_000
+    """Steps per member, at least, from which variance and information are estimated."""
+    seed: int = 0
+    """All randomness follows from it."""
+    threads: int | None = None
+    """Physics threads, all cores if left out; results do not depend on it."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words; empty when there is none."""
+        found = seed_problems(self.seed) + count_problems(self, {"states": 1, "episodes": 1, "threads": 1})
+        return found + count_problems(self, {"transitions": 1}, most=100_000_000)
 
 
-def with_whole_numbers(record: Record) -> Record:
-    """A record of choices whose counts are Python's whole numbers; they may come as 1e6 or as NumPy's."""
-    found, problems = {}, []
-    for name, kind in typing.get_type_hints(type(record)).items():
-        value = getattr(record, name)
-        if value is None or kind not in (int, int | None):
-            continue
-        try:
-            found[name] = whole_number(value)
-        except ValueError:
-            problems.append(f"`{name}` must be a whole number, got {value!r}.")
-    if problems:
-        raise UserError("\n".join(problems), "Nothing was started.")
-    return replace(record, **found)
+@dataclass(frozen=True)
+class MotivationConfig:
+    """The experiment behind the paper's Figure 1; the defaults are the paper's."""
+
+    steps: int = 1_000_000
+    """Environment steps of the Soft Actor-Critic agent that walks, rounded up to whole blocks."""
+    seed: int = 0
+    """All randomness follows from it."""
+    episodes: int = 30
+    """Of the finished agent, about which the models are asked."""
+    updates_per_step: float = 1.0
+    """Gradient steps per environment step; fewer are faster and learn less."""
+    threads: int | None = None
+    """Physics threads, all cores if left out; results do not depend on it."""
+    overrides: Annotated[tuple[str, ...], _SET] = ()
+    """Any other setting of the agent and the models, such as motivation.model_hidden=64,64."""
+
+
+@dataclass(frozen=True)
+class StudyRunConfig:
+    """Where a study's jobs run."""
+
+    engine: Literal["local", "ray"] = "local"
+    """local runs one process per core here, ray runs on a cluster (needs the extra "ray")."""
+    jobs: int | None = None
+    """How many jobs at once; as many as there are cores for if left out. Not with --address."""
+    retries: int = 2
+    """How often a job that crashed is tried again, from its last checkpoint."""
+    address: str | None = None
+    """Ray: the cluster of this machine, auto or HOST:6379; without it one is started here."""
+    cpus_per_job: int | None = None
+    """Ray: cores that a job asks for and whose threads its physics uses; 1 if left out."""
+    shared: bool = False
+    """Ray: all nodes see --out under the same path, so nothing needs to be copied."""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was chosen otherwise than it is anyway."""
+        return {name: one for name, one in vars(self).items() if one != getattr(StudyRunConfig, name)}

@@ -31,9 +31,9 @@ class Setting(NamedTuple):
 
 
 class IntrinsicReward(NamedTuple):
-    """The reward a method adds."""
+    """What a method would pay, in units of its own; how much it weighs is not its business (strength.py)."""
 
-    reward: Float[np.ndarray, "time member env"]
+    value: Float[np.ndarray, "time member env"]
     statistics: Statistics
 
 
@@ -79,6 +79,10 @@ class Method(ABC):
     """Values of Config that differ from its defaults, per preset."""
     default_alpha: ClassVar[float] = 0.0
     """The usual factor of its bonus, for robots that name no other."""
+    default_diversity: ClassVar[Mapping[str, float]] = {}
+    """Per preset, the strength of its bonus as a share of what the task pays; without it, alpha counts."""
+    default_fade: ClassVar[Mapping[str, float]] = {}
+    """Per preset, the share of training by which its bonus has faded away."""
     has_bonus: ClassVar[bool] = True
     """Whether it pays for anything but the task; without a bonus there is no factor to choose."""
     needs_peers: ClassVar[bool] = False
@@ -92,10 +96,9 @@ class Method(ABC):
     update_cost: ClassVar[float] = 0.0
     """Time of its own update, as a share of PPO's with ten epochs."""
 
-    def __init__(self, config: Any, state_filter: StateFilter, alpha: float) -> None:
+    def __init__(self, config: Any, state_filter: StateFilter) -> None:
         self.config = config
         self.filter = state_filter
-        self.alpha = alpha
 
     @classmethod
     def prepare(cls, config: Any, best_return: Callable[[str], float]) -> Any:
@@ -128,7 +131,7 @@ class Method(ABC):
 
     @abstractmethod
     def intrinsic_reward(self, state: Any, rollout: Rollout) -> IntrinsicReward:
-        """The reward to add to the task's."""
+        """What each transition is worth to diversity, before any factor."""
 
     @abstractmethod
     def update(

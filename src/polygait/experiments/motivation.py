@@ -8,13 +8,12 @@ Afterwards all are asked about the same fresh episodes of the finished agent: th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from polygait.config import TrainConfig
+from polygait.config import MotivationConfig, TrainConfig
 from polygait.diversity.inverse_dynamics import InverseDynamics
 from polygait.errors import UserError
 from polygait.experiments.reading import SETTINGS, TASK, ReadingConfig, state_filters
@@ -27,24 +26,6 @@ from polygait.progress import Report
 from polygait.runs import begin, go_on
 from polygait.storage.trees import unflatten_tree
 from polygait.tasks.registry import make_task
-
-
-@dataclass(frozen=True)
-class MotivationConfig:
-    """What is run; the defaults are the paper's."""
-
-    steps: int = 1_000_000
-    """Environment steps of the Soft Actor-Critic agent, rounded up to whole blocks."""
-    seed: int = 0
-    """All randomness follows from it."""
-    episodes: int = 30
-    """Of the finished agent, about which the models are asked."""
-    updates_per_step: float = 1.0
-    """Gradient steps per environment step; fewer are faster and learn less."""
-    threads: int | None = None
-    """Physics threads; all cores when left out. Results do not depend on it."""
-    overrides: tuple[str, ...] = ()
-    """Any other setting of the agent and the models, for example motivation.model_hidden=64,64."""
 
 
 class Result(NamedTuple):

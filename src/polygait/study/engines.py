@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from polygait.config import StudyRunConfig
 from polygait.errors import UserError
 from polygait.interruption import Interruption
 from polygait.storage.files import explaining_writes, make_folder
@@ -22,8 +23,6 @@ from polygait.study.jobs import JobFolder
 from polygait.study.worker import BUSY, DONE, GRACE_SECONDS, MISTAKE, environment
 
 POLL_SECONDS = 0.2
-RETRIES = 2
-"""How often a job that crashed is tried again."""
 
 
 class Ended(NamedTuple):
@@ -73,7 +72,7 @@ def run_jobs(
     jobs: Sequence[StudyJob],
     out: Path,
     engine: Engine,
-    retries: int = RETRIES,
+    retries: int = StudyRunConfig.retries,
     watch: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Do what is not done yet. A job that fails does not stop the others; one that crashes is tried again.

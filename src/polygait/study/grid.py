@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
-import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polygait.config import TrainConfig, seed_problems
-from polygait.counts import count_in
+from polygait.config import TrainConfig
 from polygait.diversity.registry import METHODS
-from polygait.errors import UserError, did_you_mean
+from polygait.errors import UserError
 from polygait.population.results import file_name
 from polygait.run_config import RunConfig, is_foreign, resolve
 from polygait.storage.strict_json import canonical, to_plain
+from polygait.study.study_file import TRAINING, counted, entry_kinds, has_bonus, study_problems, tables
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
-_TRAINING: dict[str, tuple[str, Any]] = {
-    "members": ("a whole number", int),
-    "steps": ("a whole number", int),
-    "preset": ("text", str),
-    "remove": ("a list of texts", list),
-    "alpha": ("a number", float),
-    "envs": ("a whole number", int),
-    "settings": ("a list of texts", list),
-}
-"""What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]."""
-_MEASURES: dict[str, tuple[str, Any]] = {
-    "suites": ("a list of texts", list),
-    "episodes": ("a whole number", int),
-    "held_out": ("a whole number", int),
-    "seed": ("a whole number", int),
-    "diversity_states": ("a whole number", int),
-    "contact_episodes": ("a whole number", int),
-}
 
 
 @dataclass(frozen=True)
@@ -152,11 +131,13 @@ class Study:
         of_method = (self.method_training.get(method, {}), both)
         asked = _merged(of_method)
         own = {**_merged(shared), **asked}
-        if not _has_bonus(method) and "alpha" not in asked:
-            own.pop("alpha", None)  # it is for the others
+        if not has_bonus(method):
+            for name in {"alpha", "diversity"} - asked.keys():
+                own.pop(name, None)  # it is for the others
         own.pop("settings", None)
+        learner = own.get("learner", TrainConfig.learner)
         own["overrides"] = (
-            *(text for text in _settings(shared) if not is_foreign(text, method)),
+            *(text for text in _settings(shared) if not is_foreign(text, method, learner)),
             *_settings(of_method),
         )
         if method in METHODS.names() and METHODS.find(method).single:
@@ -169,22 +150,12 @@ class Study:
 def read_study(path: str | Path) -> Study:
     """A study from its TOML file, with everything wrong in it told at once."""
     path = Path(path)
-    table = _counted(_read(path))
-    problems = [f"{name} is missing." for name in ("methods", "tasks", "seeds") if name not in table]
-    problems += _unknown(table, ("methods", "tasks", "seeds", "task", "method", "measure", *_TRAINING), "")
-    for name, kind in (("methods", str), ("tasks", str), ("seeds", int)):
-        problems += _axis_problems(name, table.get(name, [None]), kind)
-    problems += _section_problems({name: table[name] for name in _TRAINING if name in table}, _TRAINING, "")
-    problems += _own_problems(table, "task", table.get("tasks"))
-    problems += _own_problems(table, "method", table.get("methods"))
-    for name, section in _tables(table.get("task")).items():
-        problems += _own_problems(_tables(section), "method", table.get("methods"), f"task.{_key(name)}.")
-    problems += _alpha_problems(table)
-    measure = table.get("measure", {})
-    problems += _section_problems(measure, _MEASURES, "measure.")
-    problems += _measure_problems(measure)
+    known = entry_kinds(Measures, "suite_texts")
+    table = counted(_read(path), known)
+    problems = study_problems(table, known)
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems), "Nothing was started.")
+    measure = table.get("measure", {})
     suites = tuple(measure.get("suites", Measures.suites))
     texts = {suite: _suite_text(path.parent / suite) for suite in suites if suite.endswith(".toml")}
     return Study(
@@ -193,7 +164,7 @@ def read_study(path: str | Path) -> Study:
         methods=tuple(table["methods"]),
         tasks=tuple(table["tasks"]),
         seeds=tuple(table["seeds"]),
-        training=_tuples({name: table[name] for name in _TRAINING if name in table}),
+        training=_tuples({name: table[name] for name in TRAINING if name in table}),
         task_training={
             name: {key: value for key, value in section.items() if key != "method"}
             for name, section in _own_choices(table, "task").items()
@@ -201,7 +172,7 @@ def read_study(path: str | Path) -> Study:
         method_training=_own_choices(table, "method"),
         measures=Measures(**_tuples(measure), suite_texts=texts),
         task_method_training={
-            name: _own_choices(section, "method") for name, section in _tables(table.get("task")).items()
+            name: _own_choices(section, "method") for name, section in tables(table.get("task")).items()
         },
     )
 
@@ -217,128 +188,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not TOML: {error}.") from error
 
 
-def _counted(table: dict[str, Any]) -> dict[str, Any]:
-    """The same with counts such as 1e6 and "1M" as whole numbers; what is none is left to be named."""
-    own = [section for axis in ("task", "method") for section in _tables(table.get(axis)).values()]
-    sections = [(one, _TRAINING) for one in (table, *own)] + [(table.get("measure"), _MEASURES)]
-    for section, known in sections:
-        for name, value in _tables(section).items():
-            if name in known and known[name][1] is int:
-                with contextlib.suppress(ValueError):
-                    section[name] = count_in(value)
-    return table
-
-
 def _suite_text(path: Path) -> str:
     from polygait.suites import listed_conditions, read_suite
 
     text = read_suite(path)
     listed_conditions(path, text)  # says what is wrong with the file, if anything is
     return text
-
-
-def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
-    word = "texts" if kind is str else "whole numbers"
-    if not isinstance(values, list) or not values or not all(type(one) is kind for one in values):
-        return [] if values == [None] else [f"{name} must be a list of {word}, got {values!r}."]
-    repeated = sorted({one for one in values if values.count(one) > 1})
-    return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
-
-
-def _own_problems(table: Mapping[str, Any], axis: str, names: Any, prefix: str = "") -> list[str]:
-    """What is wrong with the sections of single tasks or methods; a task's may hold methods' in turn."""
-    problems = _table_problems(table.get(axis, {}), f"{prefix}{axis}")
-    for name, section in _tables(table.get(axis)).items():
-        where = f"{prefix}{axis}.{_key(name)}"
-        if isinstance(names, list) and name not in names:
-            problems.append(f"[{where}] is for a {axis} that the study does not have.")
-        inner = ("method",) if axis == "task" else ()
-        problems += _section_problems(section, _TRAINING, f"{where}.", inner)
-    return problems
-
-
-def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
-    """An alpha that more than one method would take.
-
-    Every method's bonus has a size of its own (DiR's alpha is 0.05 where SMERL's is 10), so a number meant
-    for one would silently spoil the others.
-    """
-    problems = []
-    for task in _texts(table.get("tasks")):
-        own = _tables(_tables(table.get("task")).get(task))
-        nearer = (_tables(table.get("method")), _tables(own.get("method")))
-        takers = [
-            method
-            for method in _texts(table.get("methods"))
-            if _has_bonus(method) and not any("alpha" in _tables(one.get(method)) for one in nearer)
-        ]
-        prefix = f"task.{_key(task)}." if "alpha" in own else ""
-        if len(takers) > 1 and ("alpha" in own or "alpha" in table):
-            problems.append(
-                f"{prefix}alpha would be that of {' and '.join(takers)} alike, whose bonuses differ in size; "
-                f"write it under [{prefix}method.{takers[0]}], and so for every method that shall have it."
-            )
-    return list(dict.fromkeys(problems))
-
-
-def _has_bonus(method: str) -> bool:
-    """Whether a method pays for difference; one that nobody knows is told later."""
-    return method not in METHODS.names() or METHODS.find(method).has_bonus
-
-
-def _table_problems(value: Any, name: str) -> list[str]:
-    return [] if isinstance(value, dict) else [f"{name} must be a table, got {value!r}."]
-
-
-def _section_problems(
-    section: Any, known: Mapping[str, tuple[str, Any]], prefix: str, inner: tuple[str, ...] = ()
-) -> list[str]:
-    """What is wrong with a section; sections inside it are looked at by themselves."""
-    if problems := _table_problems(section, prefix.rstrip(".")):
-        return problems
-    problems = _unknown(section, (*known, *inner), prefix)
-    for name, (word, kind) in known.items():
-        if name in section and not _is_a(section[name], kind):
-            problems.append(f"{prefix}{name} must be {word}, got {section[name]!r}.")
-    return problems
-
-
-def _measure_problems(measure: Any) -> list[str]:
-    least = {"episodes": 1, "held_out": 0, "diversity_states": 0, "contact_episodes": 0}
-    table = _tables(measure)
-    problems = ["measure.suites must name at least one suite."] if table.get("suites") == [] else []
-    if type(seed := table.get("seed", 0)) is int:
-        problems += [f"measure.{one}" for one in seed_problems(seed)]
-    return problems + [
-        f"measure.{name} must be at least {least[name]}, got {value}."
-        for name, value in table.items()
-        if name in least and type(value) is int and value < least[name]
-    ]
-
-
-def _is_a(value: Any, kind: type) -> bool:
-    if kind is list:
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return type(value) in ((int, float) if kind is float else (kind,))
-
-
-def _unknown(section: Mapping[str, Any], known: Any, prefix: str) -> list[str]:
-    return [
-        f"Unknown entry: {prefix}{name}. {did_you_mean(name, known)}" for name in section if name not in known
-    ]
-
-
-def _tables(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _texts(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _key(name: str) -> str:
-    """A name as TOML wants it in a section's heading."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def _own_choices(table: Mapping[str, Any], axis: str) -> dict[str, dict[str, Any]]:

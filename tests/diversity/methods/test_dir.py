@@ -25,7 +25,6 @@ from polygait.tasks.state import StateFilter
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
-ALPHA = 0.3
 FREE = DirConfig(bound="none", hidden=(7,), minibatch_size=8)
 BOUNDED = dataclasses.replace(FREE, bound="std-floor", std_floor=0.35)
 LEGLESS = StateFilter.remove(LAYOUT, ["leg.*"])
@@ -40,7 +39,7 @@ SETTING = Setting(action_size=3, num_members=1)
 
 def left_by(count, config=FREE, state_filter=LEGLESS):
     """What `count` earlier members left: models as they are born, with statistics and `own` of their own."""
-    method = Regulation(config, state_filter, ALPHA)
+    method = Regulation(config, state_filter)
     chance = np.random.default_rng(17)
     left = []
     for index in range(count):
@@ -67,64 +66,53 @@ def filtered(rollout, state_filter=LEGLESS, clipped=False):
 @pytest.mark.parametrize("earlier", [1, 2, 5])
 def test_the_free_bonus_is_the_papers(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
-    method = Regulation(FREE, LEGLESS, ALPHA)
-    found = method.intrinsic_reward(method.init(keys(earlier), SETTING, left), rollout).reward
+    method = Regulation(FREE, LEGLESS)
+    found = method.intrinsic_reward(method.init(keys(earlier), SETTING, left), rollout).value
     surprise = [surprise_by_hand(one, filtered(rollout), floor=0.0) for one in left]
     assert np.abs(rollout.action).max() > 1.5  # so that clipping would show
-    np.testing.assert_allclose(found, ALPHA / earlier * np.sum(surprise, axis=0), rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(found, np.sum(surprise, axis=0) / earlier, rtol=2e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("earlier", [1, 2, 5])
 def test_the_bounded_bonus_clips_floors_and_centres(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
-    method = Regulation(BOUNDED, LEGLESS, ALPHA)
+    method = Regulation(BOUNDED, LEGLESS)
     bonus = method.intrinsic_reward(method.init(keys(earlier), SETTING, left), rollout)
     transition = filtered(rollout, clipped=True)
     centred = [surprise_by_hand(one, transition, floor=0.35) - float(one["own"]) for one in left]
-    np.testing.assert_allclose(bonus.reward, ALPHA / earlier * np.sum(centred, axis=0), rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(bonus.value, np.sum(centred, axis=0) / earlier, rtol=2e-4, atol=1e-4)
     stds = np.stack([moments_by_hand(one, *transition[:2])[1] for one in left])
     assert 0 < (stds < 0.35).mean() < 1
     assert bonus.statistics["bonus_floored"] == pytest.approx([(stds < 0.35).mean()], abs=1e-6)
-
-
-def test_the_statistics_describe_the_bonus():
-    method, rollout = Regulation(BOUNDED, LEGLESS, ALPHA), random_rollout(0)
-    rollout = rollout._replace(reward=np.full(rollout.reward.shape, -2.0))
-    bonus = method.intrinsic_reward(method.init(keys(2), SETTING, left_by(2)), rollout)
-    value = bonus.reward / ALPHA
-    assert bonus.statistics["bonus_mean"] == pytest.approx([value.mean()])
-    assert bonus.statistics["bonus_std"] == pytest.approx([value.std()])
-    assert bonus.statistics["bonus_p99"] == pytest.approx([np.quantile(value, 0.99)])
-    assert bonus.statistics["bonus_ratio"] == pytest.approx([np.abs(bonus.reward).mean() / 2])
 
 
 @pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
 def test_the_divergence_adds_the_members_own_likelihood(config):
     config = dataclasses.replace(config, objective="kl")
     left, rollout = left_by(2), random_rollout(0)
-    method = Regulation(config, LEGLESS, ALPHA)
+    method = Regulation(config, LEGLESS)
     state = method.init(keys(2), SETTING, left)._replace(own=np.array(0.7))
     bounded = config.bound == "std-floor"
     floor = 0.35 * bounded
     transition = filtered(rollout, clipped=bounded)
     others = [surprise_by_hand(one, transition, floor) - float(one["own"]) * bounded for one in left]
     own = surprise_by_hand(method.export(state)[0], transition, floor) - 0.7 * bounded
-    expected = ALPHA * (np.mean(others, axis=0) - own)
-    np.testing.assert_allclose(method.intrinsic_reward(state, rollout).reward, expected, rtol=2e-4, atol=1e-4)
+    expected = np.mean(others, axis=0) - own
+    np.testing.assert_allclose(method.intrinsic_reward(state, rollout).value, expected, rtol=2e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("objective", ["cross-entropy", "kl"])
 @pytest.mark.parametrize("bound", ["none", "std-floor"])
 def test_the_first_member_gets_nothing(objective, bound):
-    method = Regulation(dataclasses.replace(FREE, objective=objective, bound=bound), LEGLESS, ALPHA)
+    method = Regulation(dataclasses.replace(FREE, objective=objective, bound=bound), LEGLESS)
     rollout = random_rollout(0)
     state = method.init(keys(), SETTING, [])
     np.testing.assert_array_equal(
-        method.intrinsic_reward(state, rollout).reward, np.zeros(rollout.reward.shape)
+        method.intrinsic_reward(state, rollout).value, np.zeros(rollout.reward.shape)
     )
     fitted = method.update(state, rollout, keys(), 0).state
     np.testing.assert_array_equal(
-        method.intrinsic_reward(fitted, rollout).reward, np.zeros(rollout.reward.shape)
+        method.intrinsic_reward(fitted, rollout).value, np.zeros(rollout.reward.shape)
     )
     assert method.metrics(fitted, rollout)["novelty"].tolist() == [np.inf]
 
@@ -132,7 +120,7 @@ def test_the_first_member_gets_nothing(objective, bound):
 @pytest.mark.parametrize("earlier", [1, 3, 4, 5])
 def test_empty_slots_never_count(earlier):
     left, rollout = left_by(earlier), random_rollout(0)
-    method = Regulation(BOUNDED, LEGLESS, ALPHA)
+    method = Regulation(BOUNDED, LEGLESS)
     state = method.init(keys(earlier), SETTING, left)
     slots = len(state.earlier.used)
     empty = ~np.asarray(state.earlier.used)
@@ -147,7 +135,7 @@ def test_empty_slots_never_count(earlier):
     honest, other = (
         method.intrinsic_reward(state._replace(earlier=one), rollout) for one in (state.earlier, spoiled)
     )
-    np.testing.assert_array_equal(honest.reward, other.reward)
+    np.testing.assert_array_equal(honest.value, other.value)
     for name, values in honest.statistics.items():
         np.testing.assert_array_equal(values, other.statistics[name])
     judged = [
@@ -159,30 +147,28 @@ def test_empty_slots_never_count(earlier):
 
 def test_the_bonus_does_not_depend_on_the_model_in_training():
     left, rollout = left_by(2), random_rollout(0)
-    method = Regulation(BOUNDED, LEGLESS, ALPHA)
+    method = Regulation(BOUNDED, LEGLESS)
     states = [method.init(keys(2, seed=seed), SETTING, left) for seed in (0, 1)]
     assert not np.array_equal(states[0].model.network.weights[0], states[1].model.network.weights[0])
-    first, second = (method.intrinsic_reward(state, rollout).reward for state in states)
+    first, second = (method.intrinsic_reward(state, rollout).value for state in states)
     np.testing.assert_array_equal(first, second)
 
 
-def test_alpha_is_a_factor_and_order_of_members_does_not_matter():
+def test_the_order_of_members_does_not_matter():
     left, rollout = left_by(3), random_rollout(0)
-
-    def reward(alpha, earlier):
-        method = Regulation(BOUNDED, LEGLESS, alpha)
-        return method.intrinsic_reward(method.init(keys(3), SETTING, earlier), rollout).reward
-
-    np.testing.assert_allclose(reward(0.1, left) * 7, reward(0.7, left), rtol=1e-12)
-    np.testing.assert_allclose(reward(0.1, left), reward(0.1, left[::-1]), rtol=1e-4, atol=1e-6)
-    np.testing.assert_array_equal(reward(0.0, left), np.zeros(rollout.reward.shape))
+    method = Regulation(BOUNDED, LEGLESS)
+    first, second = (
+        method.intrinsic_reward(method.init(keys(3), SETTING, earlier), rollout).value
+        for earlier in (left, left[::-1])
+    )
+    np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("floor", [0.2, 0.4])
 def test_the_action_box_bounds_the_bonus(floor):
     """Worst case: the model is as sure as it may be, at the far corner of the box from the action."""
     config = dataclasses.replace(BOUNDED, std_floor=floor, hidden=())
-    method = Regulation(config, StateFilter.nothing(LAYOUT), ALPHA)
+    method = Regulation(config, StateFilter.nothing(LAYOUT))
     rollout = random_rollout(0)
     rollout = rollout._replace(action=np.full_like(rollout.action, -50.0))
     worst = 3 * (2**2 / (2 * floor**2) + np.log(floor) + 0.5 * np.log(2 * np.pi))
@@ -193,35 +179,35 @@ def test_the_action_box_bounds_the_bonus(floor):
         bias = jnp.array([mean] * 3 + [log_std] * 3, jnp.float32)
         model = eqx.tree_at(lambda one: one.network.biases[0], state.model, bias)
         [left] = method.export(state._replace(model=model, own=np.array(1.5)))
-        return method.intrinsic_reward(method.init(keys(1), SETTING, [left]), rollout).reward
+        return method.intrinsic_reward(method.init(keys(1), SETTING, [left]), rollout).value
 
-    np.testing.assert_allclose(bonus(30.0, -9.0), ALPHA * (worst - 1.5), rtol=1e-5)
-    np.testing.assert_allclose(bonus(-30.0, -9.0), ALPHA * (least - 1.5), rtol=1e-5)
+    np.testing.assert_allclose(bonus(30.0, -9.0), worst - 1.5, rtol=1e-5)
+    np.testing.assert_allclose(bonus(-30.0, -9.0), least - 1.5, rtol=1e-5)
     chance = np.random.default_rng(1)
     for mean, log_std in zip(chance.normal(scale=4, size=20), chance.uniform(-12, 3, 20), strict=True):
         found = bonus(mean, log_std)
-        assert found.max() <= ALPHA * (worst - 1.5) * (1 + 1e-5)
-        assert found.min() >= ALPHA * (least - 1.5) - 1e-5
-    free = Regulation(dataclasses.replace(config, bound="none"), method.filter, ALPHA)
+        assert found.max() <= (worst - 1.5) * (1 + 1e-5)
+        assert found.min() >= least - 1.5 - 1e-5
+    free = Regulation(dataclasses.replace(config, bound="none"), method.filter)
     bias = jnp.array([30.0] * 3 + [-9.0] * 3, jnp.float32)
     model = eqx.tree_at(lambda one: one.network.biases[0], state.model, bias)
     [left] = free.export(state._replace(model=model))
-    assert free.intrinsic_reward(free.init(keys(1), SETTING, [left]), rollout).reward.min() > 1e6
+    assert free.intrinsic_reward(free.init(keys(1), SETTING, [left]), rollout).value.min() > 1e6
 
 
 @pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
 @pytest.mark.parametrize("name", FILTERS)
 def test_any_filter_goes_the_whole_way(name, config):
-    method = Regulation(config, FILTERS[name], ALPHA)
+    method = Regulation(config, FILTERS[name])
     left = []
     for member in range(3):
         state = method.init(keys(member), SETTING, left)
         for iteration in range(2):
             rollout = random_rollout(10 * member + iteration)
             bonus = method.intrinsic_reward(state, rollout)
-            assert bonus.reward.shape == rollout.reward.shape
-            assert np.isfinite(bonus.reward).all()
-            assert (bonus.reward != 0).all() == (member > 0)
+            assert bonus.value.shape == rollout.reward.shape
+            assert np.isfinite(bonus.value).all()
+            assert (bonus.value != 0).all() == (member > 0)
             fitted = method.update(state, rollout, keys(member), iteration)
             assert all(np.isfinite(values).all() for values in fitted.statistics.values())
             assert all(values.shape == (1,) for values in (*bonus.statistics.values(),))
@@ -234,7 +220,7 @@ def test_any_filter_goes_the_whole_way(name, config):
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_what_a_member_leaves_gives_the_same_bits_again(name, tmp_path):
-    method = Regulation(BOUNDED, FILTERS[name], ALPHA)
+    method = Regulation(BOUNDED, FILTERS[name])
     state = method.init(keys(), SETTING, [])
     for iteration in range(3):
         state = method.update(state, random_rollout(iteration), keys(), iteration).state
@@ -244,19 +230,19 @@ def test_what_a_member_leaves_gives_the_same_bits_again(name, tmp_path):
     first, second = (method.init(keys(1), SETTING, one) for one in (left, through_a_file))
     expected = method.intrinsic_reward(first, rollout)
     found = method.intrinsic_reward(second, rollout)
-    np.testing.assert_array_equal(found.reward, expected.reward)
+    np.testing.assert_array_equal(found.value, expected.value)
     by_hand = surprise_by_hand(left[0], filtered(rollout, method.filter, clipped=True), 0.35)
-    np.testing.assert_allclose(expected.reward, ALPHA * (by_hand - float(state.own)), rtol=2e-4, atol=1e-4)
+    np.testing.assert_allclose(expected.value, by_hand - float(state.own), rtol=2e-4, atol=1e-4)
 
 
 def test_models_of_another_filter_are_refused():
     left = left_by(1, state_filter=FILTERS["identity"])
     with pytest.raises(UserError, match=r"network\.weights\.0"):
-        Regulation(FREE, LEGLESS, ALPHA).init(keys(1), SETTING, left)
+        Regulation(FREE, LEGLESS).init(keys(1), SETTING, left)
 
 
 def test_fit_depends_on_key_and_iteration_only():
-    method, rollout = Regulation(FREE, LEGLESS, ALPHA), random_rollout(0)
+    method, rollout = Regulation(FREE, LEGLESS), random_rollout(0)
     state = method.init(keys(), SETTING, [])
     weights = [
         np.asarray(method.update(state, rollout, key, iteration).state.model.network.weights[0])
@@ -268,7 +254,7 @@ def test_fit_depends_on_key_and_iteration_only():
 
 
 def fitted(config, state_filter, make_rollout, iterations=40, setting=SETTING):
-    method = Regulation(config, state_filter, ALPHA)
+    method = Regulation(config, state_filter)
     state = method.init(keys(), setting, [])
     for iteration in range(iterations):
         state = method.update(state, make_rollout(iteration), keys(), iteration).state
@@ -278,7 +264,7 @@ def fitted(config, state_filter, make_rollout, iterations=40, setting=SETTING):
 @pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
 def test_a_model_remembers_its_own_mean_surprise(config):
     """The first rollout's, then a running mean that gives the newest a tenth."""
-    method = Regulation(config, LEGLESS, ALPHA)
+    method = Regulation(config, LEGLESS)
     state, expected = method.init(keys(), SETTING, []), None
     bounded = config.bound == "std-floor"
     for iteration in range(3):
@@ -354,7 +340,7 @@ def test_bounded_models_learn_from_clipped_actions():
 def test_weight_decay_enters_the_gradient():
     """One step of Adam from zero gradient moves every weight against its sign by the learning rate."""
     config = DirConfig(bound="none", hidden=(6,), epochs=1, minibatch_size=8, weight_decay=1e6)
-    method = Regulation(config, LEGLESS, ALPHA)
+    method = Regulation(config, LEGLESS)
     state = method.init(keys(), SETTING, [])
     after = method.update(state, random_rollout(0, time=2, envs=4), keys(), 0).state
     for old, new in zip(state.model.network.weights, after.model.network.weights, strict=True):
@@ -372,7 +358,7 @@ def behaviour(mean, seed):
 def test_novelty_is_zero_for_a_twin_and_grows_with_distance(bound):
     config = DirConfig(bound=bound, hidden=(8,), learning_rate=0.02, epochs=8, minibatch_size=128)
     nothing = StateFilter.nothing(LAYOUT)
-    method = Regulation(config, nothing, ALPHA)
+    method = Regulation(config, nothing)
     left = []
     novelty, bonus = {}, {}
     for index, mean in enumerate((0.3, -0.3, 0.3)):
@@ -382,11 +368,11 @@ def test_novelty_is_zero_for_a_twin_and_grows_with_distance(bound):
                 state, behaviour(mean, 100 * index + iteration), keys(index), iteration
             ).state
         novelty[index] = float(method.metrics(state, behaviour(mean, 77))["novelty"][0])
-        bonus[index] = float(method.intrinsic_reward(state, behaviour(mean, 77)).reward.mean())
+        bonus[index] = float(method.intrinsic_reward(state, behaviour(mean, 77)).value.mean())
         left += method.export(state)
     # KL between Gaussians 0.6 apart with σ = 0.4 is 1.125 nats in each of 3 dimensions; clipping costs some.
     assert novelty[1] == pytest.approx(3 * 1.125, rel=0.25)
     assert abs(novelty[2]) < 0.15  # like member 0, however unlike member 1
     if bound == "std-floor":
-        assert bonus[1] == pytest.approx(ALPHA * novelty[1], rel=0.1)
-        assert bonus[2] == pytest.approx(ALPHA * novelty[1] / 2, rel=0.25)  # the mean over both
+        assert bonus[1] == pytest.approx(novelty[1], rel=0.1)
+        assert bonus[2] == pytest.approx(novelty[1] / 2, rel=0.25)  # the mean over both

@@ -23,7 +23,6 @@ MEMBERS, STATE, TIME, ENVS = 3, 2, 4, 5
 EVERYTHING = StateFilter.identity(StateLayout(("east", "north")))
 KEYS = member_keys(jax.random.key(0), 0, MEMBERS)
 CONFIG = SmerlConfig(target_return=100.0, hidden=(8,), minibatch_size=16, learning_rate=1e-2)
-ALPHA = 10.0
 
 
 def episodes(*returns):
@@ -47,8 +46,8 @@ PLACES = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]
 ALL_ABLE = [(member, 95.0) for member in range(MEMBERS)]
 
 
-def begin(config=CONFIG, alpha=ALPHA):
-    method = Smerl(config, EVERYTHING, alpha)
+def begin(config=CONFIG):
+    method = Smerl(config, EVERYTHING)
     return method, method.init(KEYS, Setting(1, MEMBERS), [])
 
 
@@ -69,8 +68,8 @@ def test_the_gate_opens_at_the_threshold(earned, is_open):
     state = saying(state, [50.0, 0.0, 0.0])  # sure that it is member 0
     bonus = method.intrinsic_reward(state, visited(PLACES, [(0, earned)]))
     assert bonus.statistics["gate"].tolist() == [float(is_open), 0.0, 0.0]
-    assert (bonus.reward[:, 1:] == 0).all()  # members without an episode yet
-    assert (bonus.reward[:, 0] > 0).all() if is_open else (bonus.reward[:, 0] == 0).all()
+    assert (bonus.value[:, 1:] == 0).all()  # members without an episode yet
+    assert (bonus.value[:, 0] > 0).all() if is_open else (bonus.value[:, 0] == 0).all()
 
 
 def test_the_gate_is_each_members_own():
@@ -79,7 +78,7 @@ def test_the_gate_is_each_members_own():
         saying(state, [0, 0, 0.5]), visited(PLACES, [(0, 95.0), (1, 10.0), (2, 95.0)])
     )
     assert bonus.statistics["gate"].tolist() == [1.0, 0.0, 1.0]
-    assert ((bonus.reward != 0).all(axis=(0, 2)) == [True, False, True]).all()
+    assert ((bonus.value != 0).all(axis=(0, 2)) == [True, False, True]).all()
 
 
 def test_the_gate_follows_the_mean_of_recent_episodes():
@@ -106,13 +105,13 @@ def test_the_gate_forgets():
 
 def test_a_target_below_zero_is_approached_from_below():
     config = dataclasses.replace(CONFIG, target_return=-200.0)
-    assert Smerl(config, EVERYTHING, 1.0).threshold == pytest.approx(-220.0)
+    assert Smerl(config, EVERYTHING).threshold == pytest.approx(-220.0)
 
 
 @pytest.mark.parametrize("target", [None, "runs/pg"])
 def test_a_target_must_be_a_number_by_then(target):
     with pytest.raises(UserError, match="target_return"):
-        Smerl(dataclasses.replace(CONFIG, target_return=target), EVERYTHING, 1.0)
+        Smerl(dataclasses.replace(CONFIG, target_return=target), EVERYTHING)
 
 
 # The reward.
@@ -121,7 +120,7 @@ def test_a_target_must_be_a_number_by_then(target):
 def test_chance_earns_nothing():
     method, state = begin()
     bonus = method.intrinsic_reward(saying(state, [0.7, 0.7, 0.7]), visited(PLACES, ALL_ABLE))
-    np.testing.assert_allclose(bonus.reward, 0.0, atol=1e-5)
+    np.testing.assert_allclose(bonus.value, 0.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("floor", [1e-6, 0.01])
@@ -130,8 +129,8 @@ def test_certainty_earns_the_logarithm_of_the_number_of_members(floor):
     bonus = method.intrinsic_reward(saying(state, [100.0, 0.0, 0.0]), visited(PLACES, ALL_ABLE))
     right = math.log(1 + floor) - math.log(1 / 3 + floor)
     wrong = math.log(floor) - math.log(1 / 3 + floor)
-    np.testing.assert_allclose(bonus.reward[:, 0], ALPHA * right, rtol=1e-5)
-    np.testing.assert_allclose(bonus.reward[:, 1:], ALPHA * wrong, rtol=1e-5)
+    np.testing.assert_allclose(bonus.value[:, 0], right, rtol=1e-5)
+    np.testing.assert_allclose(bonus.value[:, 1:], wrong, rtol=1e-5)
     assert right == pytest.approx(math.log(3), abs=2.1 * floor)
 
 
@@ -139,11 +138,7 @@ def test_the_reward_by_hand_in_between():
     method, state = begin(dataclasses.replace(CONFIG, floor=1e-6))
     bonus = method.intrinsic_reward(saying(state, np.log([0.5, 0.3, 0.2])), visited(PLACES, ALL_ABLE))
     for member, probability in enumerate([0.5, 0.3, 0.2]):
-        np.testing.assert_allclose(bonus.reward[:, member], 10 * math.log(3 * probability), rtol=1e-4)
-    np.testing.assert_allclose(bonus.statistics["bonus_mean"], np.log([1.5, 0.9, 0.6]), rtol=1e-4)
-    np.testing.assert_allclose(
-        bonus.statistics["bonus_ratio"], 10 * np.abs(np.log([1.5, 0.9, 0.6])), rtol=1e-4
-    )
+        np.testing.assert_allclose(bonus.value[:, member], math.log(3 * probability), rtol=1e-4)
 
 
 def test_the_floor_bounds_the_logarithm():
@@ -161,7 +156,7 @@ def test_the_state_an_action_led_to_is_judged():
     logits = rollout.next_observation.astype(np.float64) @ weights
     q = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     expected = np.stack([np.log(3 * q[:, member, :, member]) for member in range(3)], axis=1)
-    np.testing.assert_allclose(method.intrinsic_reward(state, rollout).reward, ALPHA * expected, atol=1e-3)
+    np.testing.assert_allclose(method.intrinsic_reward(state, rollout).value, expected, atol=1e-3)
 
 
 # The discriminator.
@@ -178,11 +173,11 @@ def test_places_are_told_apart_and_then_pay(normalize_inputs):
         losses.append(fitted.statistics["discriminator_loss"])
     assert losses[0].shape == (MEMBERS,) and (losses[-1] < 0.5 * losses[0]).all()
     bonus = method.intrinsic_reward(state, visited(PLACES, ALL_ABLE, spread=0.2, seed=99))
-    assert (bonus.statistics["bonus_mean"] > 0.7 * math.log(3)).all()
+    assert (bonus.value.mean(axis=(0, 2)) > 0.7 * math.log(3)).all()
     swapped = method.intrinsic_reward(
         state, visited([PLACES[1], PLACES[0], PLACES[2]], ALL_ABLE, spread=0.2, seed=99)
     )
-    assert (swapped.statistics["bonus_mean"][:2] < 0).all()  # in another's place
+    assert (swapped.value.mean(axis=(0, 2))[:2] < 0).all()  # in another's place
 
 
 def test_members_in_the_same_place_stay_at_chance():
@@ -191,7 +186,7 @@ def test_members_in_the_same_place_stay_at_chance():
         rollout = visited([[0.3, 0.3]] * 3, ALL_ABLE, spread=0.5, seed=iteration)
         state = method.update(state, rollout, KEYS, iteration).state
     bonus = method.intrinsic_reward(state, visited([[0.3, 0.3]] * 3, ALL_ABLE, spread=0.5, seed=99))
-    assert (np.abs(bonus.statistics["bonus_mean"]) < 0.15).all()
+    assert (np.abs(bonus.value.mean(axis=(0, 2))) < 0.15).all()
 
 
 def test_statistics_are_of_all_members_together():

@@ -112,7 +112,7 @@ def test_every_picture_is_reported(population, tmp_path):
 def test_the_verb_shows_how_far_it_is_and_how_long_the_rest_takes(run, tmp_path, capsys, monkeypatch):
     out = tmp_path / "gait.mp4"
     monkeypatch.setattr(progress, "_PLAIN_SECONDS", 0.0)
-    cli.render(str(run), out=str(out), seconds=0.2, size=(32, 32), renderer="rays")
+    cli.render(str(run), out=str(out), options=RenderConfig(seconds=0.2, size=(32, 32), renderer="rays"))
     printed = capsys.readouterr()
     first, *others = printed.err.splitlines()
     assert first == "0/6 frames" and len(others) == 6
@@ -132,6 +132,7 @@ def test_members_are_drawn_into_files(population, tmp_path, name, kind):
     assert frames[0].height == 48 and frames[0].width == (64 if kind == "h264" else 8 * 64 + 7 * 3)
 
 
+@pytest.mark.usefixtures("unchecked_annotations")
 @pytest.mark.parametrize(
     ("name", "member", "options", "words"),
     [

@@ -36,7 +36,7 @@ def keep_damage(run):
 
 
 def keep_mesh(run):
-    """Member 4 alone is fast when nothing is wrong; member 2 survives a locked leg, member 0 stands there."""
+    """Member 4 alone is fast when nothing is wrong; member 2 survives a locked leg, and 0 stands in it."""
     speeds = {
         "nominal": [1.0, 1.0, 2.0, 1.0, 4.0],
         "broken(leg_joint)": [0.0, 0.5, 3.0, 0.5, 0.5],

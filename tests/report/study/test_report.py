@@ -12,6 +12,7 @@ from tests.study import small
 
 import polygait as pg
 from polygait import cli
+from polygait.config import ReportConfig
 from polygait.errors import UserError
 from polygait.report.pictures.scene import require_drawable
 from polygait.report.study.contents import study_figures, study_sources
@@ -195,11 +196,11 @@ def test_names_are_text(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_verb_writes_page_and_figures(study, tmp_path, capsys):
     file, folder = study
-    cli.report(str(file), figures=str(tmp_path / "figures"))
+    cli.report(str(file), options=ReportConfig(figures=str(tmp_path / "figures")))
     assert str(folder / "report" / "report.html").endswith(capsys.readouterr().out.split(" ")[0])
     assert {one.suffix for one in (tmp_path / "figures").iterdir()} == {".svg", ".png"}
     with pytest.raises(UserError, match="for the page of a run"):
-        cli.report(str(file), video=True)
+        cli.report(str(file), options=ReportConfig(video=True))
 
 
 def test_studies_are_told_from_runs(study, tmp_path):

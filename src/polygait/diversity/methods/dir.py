@@ -37,7 +37,6 @@ from polygait.diversity.method import (
     Setting,
     Statistics,
     Tensors,
-    bonus_statistics,
 )
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
@@ -121,8 +120,8 @@ class Regulation(Method):
     reports_novelty = True
     update_cost = 0.4
 
-    def __init__(self, config: DirConfig, state_filter: StateFilter, alpha: float) -> None:
-        super().__init__(config, state_filter, alpha)
+    def __init__(self, config: DirConfig, state_filter: StateFilter) -> None:
+        super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
 
     @classmethod
@@ -169,10 +168,7 @@ class Regulation(Method):
                 - np.asarray(own, dtype=np.float64).reshape(value.shape)
                 + float(state.own) * bool(self._floor)
             )
-        reward = self.alpha * value
-        floored = np.asarray(unlike.floored, dtype=np.float64)[None]
-        statistics = bonus_statistics(value, reward, rollout)
-        return IntrinsicReward(reward, {**statistics, "bonus_floored": floored})
+        return IntrinsicReward(value, {"bonus_floored": np.asarray(unlike.floored, dtype=np.float64)[None]})
 
     def update(
         self, state: RegulationState, rollout: Rollout, keys: Key[Array, " member"], iteration: int

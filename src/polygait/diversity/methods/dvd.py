@@ -28,7 +28,6 @@ from polygait.diversity.method import (
     MethodUpdate,
     Setting,
     Tensors,
-    bonus_statistics,
 )
 from polygait.learning.rollout import Rollout
 
@@ -84,8 +83,7 @@ class Dvd(Method):
             own, others = means[member], np.delete(means, member, axis=0)
             action = np.clip(rollout.action[:, member], -1.0, 1.0).reshape(own.shape)
             value[:, member] = self._unlikeness(action, own, others).reshape(value[:, member].shape)
-        reward = self.alpha * value
-        return IntrinsicReward(reward, bonus_statistics(value, reward, rollout))
+        return IntrinsicReward(value, {})
 
     def update(
         self, state: Any, rollout: Rollout, keys: Key[Array, " member"], iteration: int

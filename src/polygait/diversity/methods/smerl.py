@@ -31,7 +31,6 @@ from polygait.diversity.method import (
     MethodUpdate,
     Setting,
     Tensors,
-    bonus_statistics,
 )
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
@@ -107,8 +106,8 @@ class Smerl(Method):
     needs_peers = True
     simultaneous = True
 
-    def __init__(self, config: SmerlConfig, state_filter: StateFilter, alpha: float) -> None:
-        super().__init__(config, state_filter, alpha)
+    def __init__(self, config: SmerlConfig, state_filter: StateFilter) -> None:
+        super().__init__(config, state_filter)
         target = config.target_return
         if not isinstance(target, float):
             raise UserError(f"SMERL needs R* as a number, got {target!r}.", "Set smerl.target_return.")
@@ -156,9 +155,7 @@ class Smerl(Method):
     def intrinsic_reward(self, state: SmerlState, rollout: Rollout) -> IntrinsicReward:
         value = log_ratio(self._own_probability(state, rollout), rollout.reward.shape[1], self.config.floor)
         gate = self.open(with_newest(state.recent, rollout.episodes))
-        reward = self.alpha * np.where(gate[:, None], value, 0.0)
-        statistics = bonus_statistics(value, reward, rollout)
-        return IntrinsicReward(reward, {**statistics, "gate": gate.astype(np.float64)})
+        return IntrinsicReward(np.where(gate[:, None], value, 0.0), {"gate": gate.astype(np.float64)})
 
     def open(self, recent: Float64[np.ndarray, "member episode"]) -> Bool[np.ndarray, " member"]:
         """Whose newest episodes reach the threshold; nobody's before the first has ended."""

@@ -7,16 +7,17 @@ import functools
 import os
 import subprocess
 import sys
-from typing import Protocol, runtime_checkable
+from typing import Protocol, get_args, runtime_checkable
 
 import numpy as np
 
+from polygait.config.showing import Renderer
 from polygait.errors import UserError, unknown_name
 from polygait.report.pictures.opengl import OpenGLPainter
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.scene import Stage
 
-RENDERERS = ("auto", "egl", "osmesa", "rays")
+RENDERERS = get_args(Renderer)
 LIBRARIES = {"egl": "libEGL.so.1", "osmesa": "libOSMesa.so.8"}
 _PROBE = """
 import mujoco

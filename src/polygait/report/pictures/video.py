@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
 
-from polygait.config import seed_problems
+from polygait.config import RenderConfig
 from polygait.episodes import Job, task_factory
 from polygait.errors import UserError, unknown_name
 from polygait.population.population import Population
@@ -31,51 +30,10 @@ from polygait.variations import parse_variation
 FILM_SIZE = (480, 360)
 STRIP_SIZE = (220, 260)
 FRAMES_PER_SECOND = 30
-STRIP_FRAMES, MOST_FRAMES = 8, 100
+STRIP_FRAMES = 8
 STRIP_SECONDS = 1.2
 """How much of an episode a strip shows: two or three strides."""
 _GAP = 3  # white pixels between the pictures of a strip
-
-
-@dataclass(frozen=True)
-class RenderConfig:
-    """What to draw, and how."""
-
-    variation: str = "nominal"
-    """The world in which the member acts."""
-    seed: int = 0
-    """Of the episode's start."""
-    seconds: float | None = None
-    """Film: at most so much of the episode. Strip: the stretch it shows, 1.2 when left out."""
-    frames: int | None = None
-    """Strip: how many pictures, 8 when left out."""
-    speed: float | None = None
-    """Film: 0.5 is half as fast as life."""
-    size: tuple[int, int] | None = None
-    """Width and height of one picture; even numbers."""
-    on: str | None = None
-    """Another task with the same state and actions."""
-    renderer: str = "auto"
-    """egl, osmesa, rays, or the first of them that works."""
-
-    def problems(self, suffix: str) -> list[str]:
-        """Every rule these values break for a file with this ending, in words."""
-        found = seed_problems(self.seed)
-        for name in ("seconds", "frames", "speed"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                found.append(f"`{name}` must be above 0 and finite, got {value}.")
-        if self.size is not None and (
-            len(self.size) != 2 or any(side % 2 or not 16 <= side <= 4096 for side in self.size)
-        ):
-            found.append(f"`size` must be two even numbers from 16 to 4096, got {self.size}.")
-        if self.frames is not None and self.frames > MOST_FRAMES:
-            found.append(f"`frames` must be at most {MOST_FRAMES}, got {self.frames}.")
-        if suffix == ".mp4" and self.frames is not None:
-            found.append("`frames` is of a strip (.png): give `speed` or `seconds` for a film.")
-        if suffix == ".png" and self.speed is not None:
-            found.append("`speed` is of a film (.mp4): give `frames` or `seconds` for a strip.")
-        return found
 
 
 class Rendered(NamedTuple):

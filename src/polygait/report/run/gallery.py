@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from polygait.config import ReportConfig
 from polygait.episodes import Job
 from polygait.errors import UserError
 from polygait.population.population import Population
@@ -42,18 +43,6 @@ FILM_SIZE = (400, 300)
 _ROW = 4  # pictures in one image: a strip has two rows, a story one
 
 
-@dataclass(frozen=True)
-class GalleryOptions:
-    """What a report should hold."""
-
-    pictures: bool = True
-    """Strips of every member and of the damaged robot; a card of the robot."""
-    video: bool = False
-    """A film of every member."""
-    renderer: str = "auto"
-    """egl, osmesa, rays, or the first of them that works."""
-
-
 class Story(NamedTuple):
     """A damage, the member that was chosen for it, and the one that a user without a choice would have."""
 
@@ -84,7 +73,7 @@ class Gallery:
     gaps: list[Gap] = field(default_factory=list)
 
 
-def open_gallery(findings: Findings, options: GalleryOptions, report: Count = silent) -> Gallery:
+def open_gallery(findings: Findings, options: ReportConfig, report: Count = silent) -> Gallery:
     """Run and draw all that a page shows of a run."""
     gallery = Gallery()
     population = findings.population
@@ -151,7 +140,7 @@ def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Choic
     return stories[:MOST_STORIES]
 
 
-def _draw(gallery: Gallery, task: MujocoTask, options: GalleryOptions, report: Count) -> None:
+def _draw(gallery: Gallery, task: MujocoTask, options: ReportConfig, report: Count) -> None:
     shown = [recordings[0] for recordings in gallery.episodes.values()]
     damaged = [one for story in gallery.stories for one in (story.chosen, story.usual)]
     strips = {one.job: one for one in [*shown, *damaged]} if options.pictures else {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from polygait.charts import save_charts
+from polygait.config import ReportConfig
 from polygait.progress import Count, silent
 from polygait.report.names import method_title
 from polygait.report.run.charts_conditions import condition_map, sweep_chart
@@ -15,7 +15,7 @@ from polygait.report.run.charts_population import contact_chart, population_map
 from polygait.report.run.charts_training import bonus_curves, learning_curves
 from polygait.report.run.conditions import conditions_section, heat_cells, sweep_rows
 from polygait.report.run.findings import Findings, gather
-from polygait.report.run.gallery import Gallery, GalleryOptions, open_gallery
+from polygait.report.run.gallery import Gallery, open_gallery
 from polygait.report.run.members import described_axes, members_section
 from polygait.report.run.mesh import growth, mesh_cells, mesh_section, mesh_worlds
 from polygait.report.run.sections import (
@@ -27,14 +27,6 @@ from polygait.report.run.sections import (
 )
 from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.parts import Report, require_html, write_page
-
-
-@dataclass(frozen=True)
-class ReportConfig(GalleryOptions):
-    """What a report should hold, and where its charts go beside the page."""
-
-    figures: str | None = None
-    """A folder for every chart as SVG and PNG."""
 
 
 def write_report(

@@ -10,23 +10,22 @@ from polygait.config import TrainConfig
 from polygait.config.settings import setting_text
 from polygait.run_config import RunConfig, resolve
 
+_ALWAYS = ("method", "members", "steps", "seed")
+"""Options that are told even where they are the usual ones."""
+
 
 def train_command(config: RunConfig, out: str) -> str:
     """`polygait train …` with all that differs from its preset."""
-    asked = ("task", "method", "members", "steps", "seed", "preset")
-    learner = config.learner.name
-    base = resolve(TrainConfig(**{name: getattr(config, name) for name in asked}, learner=learner))
-    words = ["polygait", "train", config.task, "--method", config.method, "--members", str(config.members)]
-    words += ["--steps", str(config.steps), "--seed", str(config.seed)]
-    if config.preset != TrainConfig.preset:
-        words += ["--preset", config.preset]
-    if learner != TrainConfig.learner:
-        words += ["--learner", learner]
-    for name in ("alpha", "envs"):
-        if getattr(config, name) != getattr(base, name):
-            words += [f"--{name}", setting_text(getattr(config, name))]
-    if config.remove is not None and config.remove != base.remove:
-        words += ["--remove", *config.remove]
+    found = {**vars(config), "learner": config.learner.name}
+    options = [one for one in dataclasses.fields(TrainConfig) if one.name in found]
+    fixed = {one.name: found[one.name] for one in options if one.default is not None or one.name in _ALWAYS}
+    base = resolve(TrainConfig(**fixed))
+    words = ["polygait", "train", config.task]
+    for name, default in ((one.name, one.default) for one in options if one.name != "task"):
+        usual = default if name in fixed else getattr(base, name)
+        if name in _ALWAYS or found[name] not in (usual, None):
+            several = isinstance(found[name], tuple)
+            words += [f"--{name}", *(found[name] if several else [setting_text(found[name])])]
     if settings := _settings(config, base):
         words += ["--set", *settings]
     return shlex.join([*words, "--out", out])

@@ -1,0 +1,66 @@
+"""How what was found is shown: options of pictures and pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polygait.config.checks import seed_problems
+
+Renderer = Literal["auto", "egl", "osmesa", "rays"]
+MOST_FRAMES = 100
+
+
+@dataclass(frozen=True)
+class RenderConfig:
+    """What to draw, and how."""
+
+    variation: str = "nominal"
+    """What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300"."""
+    seed: int = 0
+    """Of the episode's start."""
+    seconds: float | None = None
+    """Film: at most so much of the episode. Strip: the stretch it shows, 1.2 if left out."""
+    frames: int | None = None
+    """Strip: how many pictures, 8 if left out."""
+    speed: float | None = None
+    """Film: 0.5 is half as fast as life."""
+    size: tuple[int, int] | None = None
+    """Width and height of one picture, even numbers."""
+    on: str | None = None
+    """Another task with the same state and actions."""
+    renderer: Renderer = "auto"
+    """egl, osmesa or rays; auto takes the first of them that works."""
+
+    def problems(self, suffix: str) -> list[str]:
+        """Every rule these values break for a file with this ending, in words."""
+        found = seed_problems(self.seed)
+        for name in ("seconds", "frames", "speed"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                found.append(f"`{name}` must be above 0 and finite, got {value}.")
+        if self.size is not None and (
+            len(self.size) != 2 or any(side % 2 or not 16 <= side <= 4096 for side in self.size)
+        ):
+            found.append(f"`size` must be two even numbers from 16 to 4096, got {self.size}.")
+        if self.frames is not None and self.frames > MOST_FRAMES:
+            found.append(f"`frames` must be at most {MOST_FRAMES}, got {self.frames}.")
+        if suffix == ".mp4" and self.frames is not None:
+            found.append("`frames` is of a strip (.png): give `speed` or `seconds` for a film.")
+        if suffix == ".png" and self.speed is not None:
+            found.append("`speed` is of a film (.mp4): give `frames` or `seconds` for a strip.")
+        return found
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What the page of a run holds, and where its charts go beside it."""
+
+    pictures: bool = True
+    """Draw members and robot of a run; without, the page is made faster."""
+    video: bool = False
+    """Also put a film of every member on the page of a run."""
+    renderer: Renderer = "auto"
+    """egl, osmesa or rays; auto takes the first of them that works."""
+    figures: str | None = None
+    """Also write every chart as SVG and PNG into this folder."""

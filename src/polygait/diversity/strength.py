@@ -1,0 +1,68 @@
+"""How much a bonus weighs against the task: a fixed factor, or a share of what the task pays.
+
+The paper multiplies the bonus by α, in units of reward per nat, so every robot and method needs another
+number. Here the bonus can also be measured against the task while members train:
+
+    r_t + w(p)·d·(m/s)·(u_t − c)
+
+with the bonus u, its running mean c and standard deviation s, the running mean m of the task's absolute
+reward, and the diversity d that a user asks for: d = 0.2 lets the bonus move the reward by a fifth of what
+the task pays. Less its mean, the bonus rewards no mere survival, nor punishes it. w fades with the share p of
+training that is over: first a member finds its own way, then it becomes good at it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+_SHARE = 0.1
+"""Weight of the newest rollout in the running means."""
+_SMALLEST = 1e-9
+
+
+class BonusScale(NamedTuple):
+    """Running means over rollouts, NaN before the first."""
+
+    center: Float[np.ndarray, " member"]
+    spread: Float[np.ndarray, " member"]
+    task: Float[np.ndarray, " member"]
+
+
+class WeighedBonus(NamedTuple):
+    """A bonus as a reward, and the scale for the next one."""
+
+    reward: Float[np.ndarray, "time member env"]
+    scale: BonusScale
+
+
+def initial_scale(num_members: int) -> BonusScale:
+    """Nothing is known yet."""
+    unknown = np.full(num_members, np.nan)
+    return BonusScale(unknown, unknown.copy(), unknown.copy())
+
+
+def fading(progress: float, fade: float) -> float:
+    """w(p): whole until half of `fade`, then linearly to 0 at `fade`; 1 throughout when `fade` is 0."""
+    return float(np.clip(2 - 2 * progress / fade, 0.0, 1.0)) if fade else 1.0
+
+
+def weigh(
+    scale: BonusScale,
+    value: Float[np.ndarray, "time member env"],
+    task_reward: Float[np.ndarray, "time member env"],
+    factor: float,
+) -> WeighedBonus:
+    """The bonus measured against the task's reward; `factor` = w(p)·d."""
+    samples = (0, 2)
+    newest = BonusScale(value.mean(samples), value.std(samples), np.abs(task_reward).mean(samples))
+    scale = BonusScale(*(_running(old, new) for old, new in zip(scale, newest, strict=True)))
+    per_unit = factor * scale.task / np.maximum(scale.spread, _SMALLEST)
+    reward = per_unit[:, None] * (value - scale.center[:, None])
+    return WeighedBonus(np.where(scale.spread[:, None] > _SMALLEST, reward, 0.0), scale)
+
+
+def _running(old: Float[np.ndarray, " member"], new: Float[np.ndarray, " member"]) -> np.ndarray:
+    return np.where(np.isnan(old), new, (1 - _SHARE) * old + _SHARE * new)

@@ -1,0 +1,163 @@
+"""What a study's file may hold, and all that is wrong with it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import re
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from polygait.config import TrainConfig, seed_problems
+from polygait.config.kinds import fits, in_words
+from polygait.counts import count_in
+from polygait.diversity.registry import METHODS
+from polygait.errors import did_you_mean
+
+Kinds = Mapping[str, Any]
+"""Kinds of values, by the names of their entries."""
+
+
+def entry_kinds(record: type, *left_out: str) -> dict[str, Any]:
+    """What a file may say of a record's fields; there is no None in TOML."""
+    return {
+        name: typing.get_args(kind)[0] if isinstance(kind, types.UnionType) else kind
+        for name, kind in typing.get_type_hints(record).items()
+        if name not in left_out
+    }
+
+
+TRAINING = entry_kinds(TrainConfig, "task", "method", "seed", "threads")
+"""What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]: the
+options of a training but for the study's axes and what changes no result."""
+TRAINING["settings"] = TRAINING.pop("overrides")
+
+
+def study_problems(table: Mapping[str, Any], measures: Kinds) -> list[str]:
+    """Everything wrong with a study's file."""
+    axes = {"methods": str, "tasks": str, "seeds": int}
+    problems = [f"{name} is missing." for name in axes if name not in table]
+    problems += _unknown(table, (*axes, "task", "method", "measure", *TRAINING), "")
+    for name, kind in axes.items():
+        problems += _axis_problems(name, table.get(name, [None]), kind)
+    problems += _section_problems({name: table[name] for name in TRAINING if name in table}, TRAINING, "")
+    problems += _own_problems(table, "task", table.get("tasks"))
+    problems += _own_problems(table, "method", table.get("methods"))
+    for name, section in tables(table.get("task")).items():
+        problems += _own_problems(tables(section), "method", table.get("methods"), f"task.{_key(name)}.")
+    problems += _alpha_problems(table)
+    measure = table.get("measure", {})
+    return problems + _section_problems(measure, measures, "measure.") + _measure_problems(measure)
+
+
+def counted(table: dict[str, Any], measures: Kinds) -> dict[str, Any]:
+    """The same with counts such as 1e6 and "1M" as whole numbers; what is none is left to be named."""
+    tasks = [tables(section) for section in tables(table.get("task")).values()]
+    methods = [tables(one.get("method")).values() for one in (table, *tasks)]
+    sections = [(tables(one), TRAINING) for one in (table, *tasks, *itertools.chain(*methods))]
+    for section, known in (*sections, (tables(table.get("measure")), measures)):
+        for name, value in section.items():
+            if known.get(name) is int:
+                with contextlib.suppress(ValueError):
+                    section[name] = count_in(value)
+    return table
+
+
+def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
+    word = "texts" if kind is str else "whole numbers"
+    if not isinstance(values, list) or not values or not all(type(one) is kind for one in values):
+        return [] if values == [None] else [f"{name} must be a list of {word}, got {values!r}."]
+    repeated = sorted({one for one in values if values.count(one) > 1})
+    return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
+
+
+def _own_problems(table: Mapping[str, Any], axis: str, names: Any, prefix: str = "") -> list[str]:
+    """What is wrong with the sections of single tasks or methods; a task's may hold methods' in turn."""
+    problems = _table_problems(table.get(axis, {}), f"{prefix}{axis}")
+    for name, section in tables(table.get(axis)).items():
+        where = f"{prefix}{axis}.{_key(name)}"
+        if isinstance(names, list) and name not in names:
+            problems.append(f"[{where}] is for a {axis} that the study does not have.")
+        inner = ("method",) if axis == "task" else ()
+        problems += _section_problems(section, TRAINING, f"{where}.", inner)
+    return problems
+
+
+def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
+    """An alpha that more than one method would take.
+
+    Every method's bonus has a size of its own (DiR's alpha is 0.05 where SMERL's is 10), so a number meant
+    for one would silently spoil the others.
+    """
+    problems = []
+    for task in _texts(table.get("tasks")):
+        own = tables(tables(table.get("task")).get(task))
+        nearer = (tables(table.get("method")), tables(own.get("method")))
+        takers = [
+            method
+            for method in _texts(table.get("methods"))
+            if has_bonus(method) and not any("alpha" in tables(one.get(method)) for one in nearer)
+        ]
+        prefix = f"task.{_key(task)}." if "alpha" in own else ""
+        if len(takers) > 1 and ("alpha" in own or "alpha" in table):
+            problems.append(
+                f"{prefix}alpha would be that of {' and '.join(takers)} alike, whose bonuses differ in size; "
+                f"write it under [{prefix}method.{takers[0]}], and so for every method that shall have it."
+            )
+    return list(dict.fromkeys(problems))
+
+
+def has_bonus(method: str) -> bool:
+    """Whether a method pays for difference; one that nobody knows is told later."""
+    return method not in METHODS.names() or METHODS.find(method).has_bonus
+
+
+def _table_problems(value: Any, name: str) -> list[str]:
+    return [] if isinstance(value, dict) else [f"{name} must be a table, got {value!r}."]
+
+
+def _section_problems(section: Any, known: Kinds, prefix: str, inner: tuple[str, ...] = ()) -> list[str]:
+    """What is wrong with a section; sections inside it are looked at by themselves."""
+    if problems := _table_problems(section, prefix.rstrip(".")):
+        return problems
+    problems = _unknown(section, (*known, *inner), prefix)
+    for name, kind in known.items():
+        if name in section and not fits(section[name], kind):
+            problems.append(f"{prefix}{name} must be {in_words(kind)}, got {section[name]!r}.")
+    return problems
+
+
+def _measure_problems(measure: Any) -> list[str]:
+    least = {"episodes": 1, "held_out": 0, "diversity_states": 0, "contact_episodes": 0}
+    table = tables(measure)
+    problems = ["measure.suites must name at least one suite."] if table.get("suites") == [] else []
+    if type(seed := table.get("seed", 0)) is int:
+        problems += [f"measure.{one}" for one in seed_problems(seed)]
+    return problems + [
+        f"measure.{name} must be at least {least[name]}, got {value}."
+        for name, value in table.items()
+        if name in least and type(value) is int and value < least[name]
+    ]
+
+
+def _unknown(section: Mapping[str, Any], known: Any, prefix: str) -> list[str]:
+    return [
+        f"Unknown entry: {prefix}{name}. {did_you_mean(name, known)}" for name in section if name not in known
+    ]
+
+
+def tables(value: Any) -> dict[str, Any]:
+    """A table as it is, and an empty one in place of what is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _key(name: str) -> str:
+    """A name as TOML wants it in a section's heading."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
