@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,7 @@ LEGS = np.array(
 """Two kinds of gaits, (world, member): the first two need the left leg, the others the right one."""
 
 
-def informed(values: np.ndarray, trials: int = 10, **options: int) -> Informed:
+def informed(values: np.ndarray, trials: int = 10, **options: Any) -> Informed:
     selector = Informed(InformedConfig(trials, **options), np.ones(values.shape[1]))
     selector.learn(Matrix(tuple(map(str, range(len(values)))), values, np.full(values.shape, 0.04)))
     return selector

@@ -38,6 +38,22 @@ def without(*path):
     return data
 
 
+def mesh(**other):
+    """One member in one condition of the mesh."""
+    return {
+        "condition": ["gravity=1.4"],
+        "variation": ["gravity=1.4"],
+        "world": ["gravity=1.4"],
+        "member": [0],
+        "mean_return": [1.0],
+        "falls": [0.0],
+        "mean_speed": [0.1],
+        "seconds": [8.0],
+        "returns": [[1.0, 1.0]],
+        "progress": [[0.8, 0.8]],
+    } | other
+
+
 UNFIT = {
     "it must be an object, got \\[\\]": [],
     "it must be an object, got 'text'": "text",
@@ -68,6 +84,15 @@ UNFIT = {
     "patterns must be an object, got None": changed(["patterns"], None),
     "patterns.time_step must be a number or null": changed(["patterns", "time_step"], "1"),
     r"patterns.down\[0\] must hold texts of 0 and 1": changed(["patterns", "down", 0], ["01x"]),
+    "mesh must be an object, got 3": changed(["mesh"], 3),
+    r"mesh.returns\[0\] must be a list, got 1.0": {**result(), "mesh": mesh(returns=[1.0])},
+    r"mesh.progress\[0\] must have 2 entries, got 1": {**result(), "mesh": mesh(progress=[[1.0]])},
+    "must both be known or unknown": {**result(), "mesh": mesh(progress=[None])},
+    "mesh episodes of row 0 must be a number, got 'far'": {**result(), "mesh": mesh(progress=[[1.0, "far"]])},
+    "mesh names member 9; the job has 2": {**result(), "mesh": mesh(member=[9])},
+    r"returns.mean_speed\[0\] must be a number or null, got 'fast'": changed(
+        ["returns", "mean_speed"], ["fast"] * 6
+    ),
     "versions must be an object": changed(["versions"], ["0.1.0"]),
     "versions.polygait must be a text, got 1": changed(["versions", "polygait"], 1),
 }
@@ -76,6 +101,7 @@ UNFIT = {
 @pytest.mark.parametrize(("told", "unfit"), UNFIT.items(), ids=UNFIT)
 def test_a_result_that_is_none_is_explained(told, unfit):
     check_result(result(), 2)
+    check_result(result() | {"mesh": mesh()}, 2)
     with pytest.raises(ValueError, match=told):
         check_result(unfit, 2)
 

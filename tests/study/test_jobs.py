@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import time
 
@@ -13,9 +14,11 @@ from tests.study import small
 import polygait as pg
 from polygait.behaviour import contact_shares, diversity_score
 from polygait.errors import UserError
+from polygait.storage.strict_json import canonical, to_plain
+from polygait.study.checking import check_result
 from polygait.study.estimate import estimate, evaluation_steps, free_bytes
-from polygait.study.grid import read_study
-from polygait.study.jobs import PHASES, JobFolder, read_job, run_job, share_of_job
+from polygait.study.grid import Measures, read_study
+from polygait.study.jobs import PHASES, JobFolder, _evaluated, read_job, run_job, share_of_job
 from polygait.study.results import read_results
 from polygait.study.status import STALE_SECONDS, Overview, job_status
 
@@ -104,13 +107,34 @@ def test_results_are_frames(finished):
         "scale",
         "member",
         "mean_return",
+        "falls",
+        "mean_speed",
     ]
+    assert results.returns["mean_speed"].null_count() == 0 and results.mesh.is_empty()
     assert results.returns.height == 2 * 5 and set(results.returns["method"]) == {"dir"}
     assert results.held_out.height == 5
     assert results.diversity.height == 1
     assert results.contacts["foot"].to_list() == ["foot", "foot"]
     assert set(results.patterns) == {("hopper", "dir", 0)}
     assert results.versions["polygait"] == [pg.__version__]
+
+
+def test_the_mesh_is_kept_by_itself(finished, tmp_path):
+    study, out, _ = finished
+    job = study.jobs()[0]
+    shutil.copytree(JobFolder.of(out, job).path, tmp_path / "job")
+    folder = JobFolder(tmp_path / "job", job.measures)
+    wanted = Measures(suites=("damage", "mesh"), episodes=2)
+    frame, mesh = _evaluated(wanted, folder, pg.load(folder.run), 1, lambda *_: None)
+    assert mesh is not None and mesh.height == 2 * 22 and mesh["progress"].null_count() == 0
+    assert set(frame["condition"]) == {"nominal", "broken-thigh", "broken-leg", "broken-foot"}
+    kept = mesh.drop("weights", "made_with", "episodes", "seed").to_dict(as_series=False)
+    folder.result.write_bytes(canonical(to_plain(folder.read_result(2) | {"mesh": kept})))
+    result = folder.read_result(2)
+    assert result["mesh"]["progress"] == mesh["progress"].to_list()
+    del result["mesh"]["seconds"][0]
+    with pytest.raises(ValueError, match=r"mesh.seconds must have 44 entries, got 43"):
+        check_result(result, 2)
 
 
 def test_states_of_jobs(finished):

@@ -141,8 +141,9 @@ def as_function(name: str, policy: Any) -> Act:
     """Whatever acts, as a function of many observations."""
     if isinstance(policy, str | os.PathLike):
         return _onnx(name, Path(policy))
-    if callable(predict := getattr(policy, "predict", None)):
-        return lambda observations: predict(observations, deterministic=True)[0]
+    predict: Any = getattr(policy, "predict", None)
+    if callable(predict):
+        return lambda observations: np.asarray(predict(observations, deterministic=True)[0])
     if callable(policy):
         return policy
     raise UserError(
@@ -170,7 +171,7 @@ def _onnx(name: str, path: Path) -> Act:
     given = session.get_inputs()[0]
 
     def act(observations: np.ndarray) -> np.ndarray:
-        return session.run(None, {given.name: observations})[0]
+        return np.asarray(session.run(None, {given.name: observations})[0])
 
     if given.shape and given.shape[0] == 1:  # exported for one observation at a time
         return lambda observations: np.concatenate([act(one[None]) for one in observations])

@@ -33,7 +33,7 @@ def condition_words(world: str) -> ConditionWords:
     match tuple(parse_variation(world, {})):
         case (BrokenJoint() as edit,):
             state = _STATES.get(edit.mode, edit.mode)
-            share = "" if edit.strength is None else f" ({100 * edit.strength:.0f} %)"
+            share = f" ({100 * (edit.amount or 0):.0f} %)" if edit.mode == "weak" else ""
             said = JOINTS, f"{_spoken(edit.targets, '_joint')} {state}{share}"
         case (ScaleStrength(targets=("*",)) as edit,):
             said = WORLD, f"all motors × {edit.scale:g}"

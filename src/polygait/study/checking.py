@@ -20,6 +20,7 @@ _KINDS: dict[str, str] = {
     "seconds": "number or null",
 }
 RETURNS = ("condition", "scale", "member", "mean_return")
+MEASURED = ("falls", "mean_speed")
 CURVES = ("member", "steps", "return")
 MESH = ("condition", "variation", "world", "member", "mean_return", "falls", "mean_speed", "seconds")
 _EPISODES = ("returns", "progress")
@@ -32,7 +33,9 @@ def check_result(result: Any, members: int) -> None:
     require_object(result, "it")
     if missing := [name for name in _PARTS if name not in result]:
         raise ValueError(f"{', '.join(missing)}: missing")
-    _check_columns(result["returns"], "returns", RETURNS, members)
+    require_object(result["returns"], "returns")
+    measured = tuple(name for name in MEASURED if name in result["returns"])  # results of 0.1 have none
+    _check_columns(result["returns"], "returns", (*RETURNS, *measured), members)
     _check_columns(result["curves"], "curves", CURVES, members)
     _check_every_member(result["returns"], members)
     if result["held_out"] is not None:
