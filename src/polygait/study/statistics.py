@@ -198,8 +198,8 @@ def bootstrap_relative(
 def mean_interval(values: Float[np.ndarray, "seed ..."]) -> Estimate:
     """The mean over seeds with Student's interval, for every point by itself.
 
-    Of fewer than FEWEST_SEEDS from the lowest to the highest, which is no interval: Student's is wider than any
-    axis then. Of a single seed nothing.
+    Of fewer than FEWEST_SEEDS from the lowest to the highest, which is no interval: Student's is wider than
+    any axis then. Of a single seed nothing.
     """
     mean, count = values.mean(axis=0), len(values)
     if count < 2:
