@@ -196,10 +196,16 @@ def bootstrap_relative(
 
 
 def mean_interval(values: Float[np.ndarray, "seed ..."]) -> Estimate:
-    """The mean over seeds with Student's interval, for every point by itself."""
+    """The mean over seeds with Student's interval, for every point by itself.
+
+    Of fewer than FEWEST_SEEDS from the lowest to the highest, which is no interval: Student's is wider than
+    any axis then. Of a single seed nothing.
+    """
     mean, count = values.mean(axis=0), len(values)
     if count < 2:
         return Estimate(mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan))
+    if count < FEWEST_SEEDS:
+        return Estimate(mean, values.min(axis=0), values.max(axis=0))
     reach = stats.t.isf((1 - LEVEL) / 2, count - 1) * values.std(axis=0, ddof=1) / math.sqrt(count)
     return Estimate(mean, mean - reach, mean + reach)
 

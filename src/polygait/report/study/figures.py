@@ -81,8 +81,8 @@ def _band_rows(
 ) -> list[dict[str, Any]]:
     """One row per point of a mean curve and its band."""
     mean, low, high = mean_interval(curves)
-    if len(curves) < FEWEST_SEEDS:  # an interval of two seeds is wider than any axis
-        low, high = curves.min(axis=0), curves.max(axis=0)
+    if len(curves) < 2:
+        low, high = mean, mean
     return [
         {**about, "x": float(x), "y": float(y), "low": float(bottom), "high": float(top)}
         for x, y, bottom, top in zip(points, mean, low, high, strict=True)
