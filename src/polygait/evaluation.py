@@ -20,6 +20,8 @@ from polygait.population.results import file_name, make_results_folder, replace_
 from polygait.progress import Count, silent
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
+from polygait.tasks.fingerprint import Fingerprint, fingerprint_of
+from polygait.tasks.source_code import package_version
 from polygait.tasks.task import Task
 from polygait.variations import parse_variation
 from polygait.versions import versions
@@ -29,7 +31,7 @@ CHUNK_EPISODES = 2048
 _PROBE_STEPS = 20
 _LARGEST_FILE = 2**30
 _MAKERS = ("polygait", "mujoco", "gymnasium", "pybullet")
-_KEY = ("member", "world", "episodes", "seed", "weights", "made_with")
+_KEY = ("member", "world", "episodes", "seed", "weights", "made_with", "robot")
 SCHEMA: dict[str, Any] = {
     "member": pl.Int64,
     "condition": pl.String,
@@ -45,10 +47,15 @@ SCHEMA: dict[str, Any] = {
     "seed": pl.Int64,
     "weights": pl.String,
     "made_with": pl.String,
+    "on": pl.String,
+    "robot": pl.String,
     "returns": pl.List(pl.Float64),
 }
 """One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum, `world`
-what the variation came down to when it was measured."""
+what the variation came down to when it was measured, `robot` the fingerprint of the task that it was measured
+in, `on` that task's name if it was not the population's own."""
+_NEW = ("on", "robot")
+"""Columns that earlier versions did not write."""
 
 
 class Plan(NamedTuple):
@@ -89,7 +96,7 @@ def evaluate(
         for condition in conditions
         for member in population.members
     ]
-    table = _Table(population.path / "evaluations", config)
+    table = _Table(population.path / "evaluations", config, fingerprint_of(task))
     missing = [cell for cell in wanted if not table.has(cell)]
     if announce is not None:
         announce(_plan(make, len(conditions), len(missing) * config.episodes))
@@ -97,7 +104,8 @@ def evaluate(
     per_chunk = max(1, CHUNK_EPISODES // config.episodes)
     for begin in range(0, len(missing), per_chunk):
         cells = missing[begin : begin + per_chunk]
-        table.add(_run(population, make, cells, config, watch))
+        rows = _run(population, make, cells, config, watch)
+        table.add({**row, "on": config.on or "", "robot": table.robot} for row in rows)
     return table.frame(wanted)
 
 
@@ -147,12 +155,14 @@ def _row(cell: _Cell, outcome: Outcome, config: EvaluateConfig) -> dict[str, Any
 class _Table:
     """The results of one suite on disk, kept as they come."""
 
-    def __init__(self, folder: Path, config: EvaluateConfig) -> None:
+    def __init__(self, folder: Path, config: EvaluateConfig, robot: Fingerprint) -> None:
         where = f"{config.on}." if config.on else ""
         make_results_folder(folder)  # before any episode is run
         self._folder = folder
         self._name = file_name(f"{where}{suite_name(config.suite)}")
         self._config = config
+        self.robot = robot.digest
+        self._ours = robot.version == package_version("polygait")
         self._rows = {_key(row): row for row in self._read()}
 
     def has(self, cell: _Cell) -> bool:
@@ -174,7 +184,12 @@ class _Table:
 
     def _find(self, cell: _Cell) -> dict[str, Any] | None:
         place = (cell.member, cell.world, self._config.episodes, self._config.seed)
-        row = self._rows.get((*place, cell.weights, _made_with()))
+        measured = (*place, cell.weights, _made_with())
+        row = self._rows.get((*measured, self.robot))
+        if (
+            row is None and self._ours
+        ):  # before there were fingerprints, its version told all about a robot of ours
+            row = self._rows.get((*measured, None))
         name, scale, variation = cell.condition
         return None if row is None else {**row, "condition": name, "scale": scale, "variation": variation}
 
@@ -182,10 +197,19 @@ class _Table:
         """Earlier results; a file that cannot be read is made anew."""
         try:
             data = read_bounded(self._folder / f"{self._name}.parquet", _LARGEST_FILE)
-            frame = pl.read_parquet(io.BytesIO(data))
-        except (FileNotFoundError, pl.exceptions.PolarsError, OSError):
+            return read_rows(data).to_dicts()
+        except (FileNotFoundError, pl.exceptions.PolarsError, OSError, UserError):
             return []
-        return frame.to_dicts() if dict(frame.schema) == dict(pl.Schema(SCHEMA)) else []
+
+
+def read_rows(data: bytes) -> pl.DataFrame:
+    """A table of results, also of earlier versions; what these did not know is null."""
+    frame = pl.read_parquet(io.BytesIO(data))
+    unknown = [pl.lit(None, pl.String).alias(name) for name in _NEW if name not in frame.columns]
+    frame = frame.with_columns(unknown)
+    if dict(frame.schema) != dict(pl.Schema(SCHEMA)):
+        raise UserError("its columns are not those of an evaluation")
+    return frame.select(SCHEMA.keys())
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -18,7 +18,8 @@ from polygait.errors import UserError, did_you_mean
 from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 from polygait.tasks.defaults import PRESETS, TaskDefaults
-from polygait.tasks.registry import task_defaults
+from polygait.tasks.gym_layout import given_layout
+from polygait.tasks.registry import GYM_PREFIX, task_defaults
 
 MEMBERS = 10
 """The paper's population."""
@@ -124,6 +125,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         method_config=method.Config(**method.presets.get(preset, {})),
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
+    if config.layout is not None:
+        run = dataclasses.replace(run, task_options={**run.task_options, "layout": list(config.layout)})
     for text in config.overrides:
         problem = _foreign(text, config)
         if not problem:
@@ -153,6 +156,8 @@ def _plain(config: TrainConfig) -> TrainConfig:
         if (value := getattr(config, name)) is not None:
             several = (value,) if isinstance(value, str) else value
             found[name] = tuple(several) if isinstance(several, Iterable) else several
+    if config.layout is not None:  # a file may be another one tomorrow
+        found["layout"] = given_layout(config.layout).names
     return dataclasses.replace(with_whole_numbers(config), **found)
 
 
@@ -161,6 +166,8 @@ def _problems(config: TrainConfig) -> list[str]:
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
+    if config.layout is not None and not config.task.startswith(GYM_PREFIX):
+        found.append(f"`layout` names what a gym:ENV-ID shows; {config.task} has names of its own.")
     if config.alpha is not None and not 0 <= config.alpha < float("inf"):
         found.append(f"`alpha` must be a finite number, at least 0, got {config.alpha}.")
     return found

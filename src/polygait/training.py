@@ -42,10 +42,10 @@ from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.population import member_tensors, section
 from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
 from polygait.progress import Progress, Report
 from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
-from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
 
@@ -148,7 +148,8 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         size = config.members - first if method.simultaneous else 1
     else:
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
-    task = make_task(config.task, num_envs=size * config.envs, num_threads=threads, **config.task_options)
+    trained_on = TrainedOn.of(run.manifest)
+    task = trained_on.make_to_train(config, num_envs=size * config.envs, num_threads=threads)
     learner = config.learner_class(
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
@@ -236,14 +237,14 @@ def _like(leaf: Any, value: np.ndarray) -> Any:
 
 def _nominal(cohort: Cohort, policies: PolicyState, seeds: Sequence[int]) -> Outcome:
     """Episodes with mean actions in the nominal world, the same starts for every member."""
-    config = cohort.config
+    config, trained_on = cohort.config, TrainedOn.of(cohort.run.manifest)
     jobs = [Job(member, None, seed) for member in range(cohort.size) for seed in seeds]
 
     def actor(members: Sequence[int], num_envs: int) -> Actor:
         return cohort.learner.actor(member_of(policies, np.array(members)), num_envs, ALONE)
 
     def make(count: int) -> Task:
-        return make_task(config.task, count, num_threads=cohort.threads, **config.task_options)
+        return trained_on.make(config, num_envs=count, num_threads=cohort.threads)
 
     return run_episodes(actor, make, jobs)
 

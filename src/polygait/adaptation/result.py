@@ -60,12 +60,15 @@ class Adaptation:
     """What the variation came down to; not known of adaptations that 0.1 kept."""
     weights: tuple[str, ...] = ()
     """The identity of every member that took part; not known of adaptations that 0.1 kept."""
+    robot: str = ""
+    """The fingerprint of the task in which members were tried; not known of adaptations that 0.1 kept."""
 
     @property
     def name(self) -> str:
         """What the answer is kept under: readable, and another for every other question."""
         asked = {**vars(replace(self.config, threads=None)), "task": self.task, "variation": self.variation}
-        question = canonical(to_plain({**asked, "world": self.world, "weights": self.weights}))
+        found = {"world": self.world, "weights": self.weights, "robot": self.robot}
+        question = canonical(to_plain({**asked, **found}))
         where = f"{self.config.on}." if self.config.on else ""
         readable = file_name(f"{where}{self.variation}.{self.config.selector}")
         return f"{readable}-{hashlib.sha256(question).hexdigest()[:8]}"
@@ -119,6 +122,7 @@ class Adaptation:
             "stopped": list(self.stopped),
             "world": self.world,
             "weights": list(self.weights),
+            "robot": self.robot,
         }
 
     @classmethod
@@ -141,6 +145,7 @@ class Adaptation:
                 held_out_returns=np.array(data.get("held_out_returns", ()), np.float64),
                 world=str(data.get("world", "")),
                 weights=tuple(map(str, data.get("weights", ()))),
+                robot=str(data.get("robot", "")),
             )
             fitting = not config.problems() and isinstance(config.on, str | None)
             shapes = {found.falls.shape, found.diverged.shape, (len(found.weights) or len(returns),)}

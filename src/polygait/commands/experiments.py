@@ -6,7 +6,7 @@ import json as json_module
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from polygait.commands.shared import RunPath, interruptible
+from polygait.commands.shared import RunPath, interruptible, name_robot
 from polygait.console import print_filters, print_motivation
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def filters(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     remove: tuple[str, ...] = (),
     member: int | None = None,
     episodes: int = 8,
@@ -31,6 +32,7 @@ def filters(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         remove: Candidate filters, each the parts to remove joined by commas; each part alone if left out.
         member: Whose actions to read; all members' together if left out.
         episodes: Episodes per member, with the noise of training; a quarter is held out.
@@ -44,6 +46,7 @@ def filters(
     from polygait.population.population import load
     from polygait.progress import Counter, finish
 
+    name_robot(task)
     options = {
         "remove": remove,
         "member": member,

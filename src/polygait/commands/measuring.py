@@ -6,7 +6,7 @@ import json as json_module
 import sys
 from typing import TYPE_CHECKING
 
-from polygait.commands.shared import RunPath
+from polygait.commands.shared import RunPath, name_robot
 from polygait.console import print_adaptation, print_behaviour, print_evaluation
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def adapt(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     variation: str = "nominal",
     selector: str = "exhaustive",
     episodes: int | None = None,
@@ -35,6 +36,7 @@ def adapt(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
         selector: exhaustive tries every member as often (the paper's way); racing spends a budget of trials.
         episodes: Episodes per member, for exhaustive; 20 if left out.
@@ -53,6 +55,7 @@ def adapt(
     from polygait.progress import Counter, finish
     from polygait.storage.strict_json import to_plain
 
+    name_robot(task)
     population = load(run)
     options = {
         "selector": selector,
@@ -77,6 +80,7 @@ def evaluate(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     suite: str = "paper",
     episodes: int = 20,
     seed: int = 0,
@@ -90,6 +94,7 @@ def evaluate(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         suite: nominal, damage, dynamics, sensors, paper, or a TOML file with variations = ["broken-foot", …].
         episodes: Episodes per member and condition.
         seed: All starts follow from it.
@@ -101,6 +106,8 @@ def evaluate(
     from polygait.evaluation import evaluate as evaluate_population
     from polygait.population.population import load
     from polygait.progress import Counter, duration, finish
+
+    name_robot(task)
 
     def announce(plan: Plan) -> None:
         told = f"{plan.conditions} conditions, {plan.episodes:,} episodes to run, at most "
@@ -125,6 +132,7 @@ def behaviour(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     states: int = 2000,
     episodes: int = 20,
     transitions: int = 20_000,
@@ -138,6 +146,7 @@ def behaviour(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         states: Random states on which members' actions are compared.
         episodes: Episodes per member in which feet are watched.
         transitions: Steps per member, at least, from which variance and information are estimated.
@@ -151,6 +160,7 @@ def behaviour(
     from polygait.progress import Counter, finish
     from polygait.storage.strict_json import to_plain
 
+    name_robot(task)
     population = load(run)
     options = {
         "states": states,

@@ -14,6 +14,14 @@ Outcome = TypeVar("Outcome")
 RunPath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
 
+def name_robot(task: str | None) -> None:
+    """Run the code of a run's robot, which its user has named on the command line."""
+    if task is not None:
+        from polygait.tasks.registry import name_task
+
+        name_task(task)
+
+
 def interruptible(path: str, work: Callable[[], Outcome]) -> Outcome:
     """Long work; an interruption says how to go on."""
     from polygait.progress import finish

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro.conf
 
-from polygait.commands.shared import RunPath
+from polygait.commands.shared import RunPath, name_robot
 from polygait.console import print_report, print_task, print_tasks
 from polygait.errors import UserError
 
@@ -45,6 +45,7 @@ def render(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     out: str,
     member: int | None = None,
     variation: str = "nominal",
@@ -62,6 +63,7 @@ def render(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         out: The file to write, ending in .mp4 or .png.
         member: Which member; the best nominal one if left out.
         variation: What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300".
@@ -80,6 +82,7 @@ def render(
     from polygait.report.pictures.video import RenderConfig
     from polygait.report.pictures.video import render as render_member
 
+    name_robot(task)
     population = load(run)
     if member is None:
         member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
@@ -98,6 +101,7 @@ def report(
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|STUDY")],
     /,
     *,
+    task: str | None = None,
     out: str | None = None,
     video: bool = False,
     pictures: bool = True,
@@ -110,6 +114,7 @@ def report(
 
     Args:
         run: The run folder; or a study's TOML file, or the folder of its jobs.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         out: The page to write; if left out, report.html in the run folder, report/report.html in a study's.
         video: Also put a film of every member on the page of a run.
         pictures: Draw members and robot of a run; without, the page is made faster.
@@ -119,6 +124,7 @@ def report(
     """
     from polygait.study.study_paths import is_study
 
+    name_robot(task)
     if is_study(run):
         from polygait.report.study.page import write_study_page
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro.conf
 
 from polygait.commands.experiments import go_on_with_motivation
-from polygait.commands.shared import RunPath, interruptible
+from polygait.commands.shared import RunPath, interruptible, name_robot
 from polygait.console import print_members
 from polygait.errors import UserError
 
@@ -32,6 +32,7 @@ def train(
     alpha: float | None = None,
     envs: int | None = None,
     threads: int | None = None,
+    layout: str | None = None,
     tensorboard: bool = False,
     set: tuple[str, ...] = (),
 ) -> None:
@@ -40,7 +41,7 @@ def train(
     Example: polygait train walker --members 10 --steps 2M --out runs/walker
 
     Args:
-        task: The robot, or gym:ENV-ID.
+        task: The robot, gym:ENV-ID, my_robot.py:MyRobot or package.module:MyRobot.
         out: The run folder to make.
         method: dir, smerl, dvd, multi or pg.
         learner: How policies improve: ppo or sac.
@@ -52,6 +53,7 @@ def train(
         alpha: Factor of the diversity bonus.
         envs: Environments per member.
         threads: Physics threads, all cores if left out; results do not depend on it.
+        layout: A TOML file that names what a gym:ENV-ID shows; the environment's own names if left out.
         tensorboard: Also write event files for TensorBoard (needs the extra "tensorboard").
         set: Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md.
 
@@ -60,18 +62,21 @@ def train(
     from polygait.runs import train as train_run
 
     config = TrainConfig(
-        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set
+        task, method, members, steps, seed, preset, learner, remove, alpha, envs, threads, set, layout
     )
     _run(out, lambda report: train_run(config, out, report), tensorboard)
 
 
-def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = False) -> None:
+def resume(
+    run: RunPath, /, *, task: str | None = None, threads: int | None = None, tensorboard: bool = False
+) -> None:
     """Go on after a stop, bit for bit.
 
     Example: polygait resume runs/walker
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         threads: Physics threads, all cores if left out; results do not depend on it.
         tensorboard: Also write event files for TensorBoard.
     """
@@ -79,6 +84,7 @@ def resume(run: RunPath, /, *, threads: int | None = None, tensorboard: bool = F
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
 
+    name_robot(task)
     folder = RunFolder.open(run)
     if "experiment" in folder.manifest:
         if tensorboard:
@@ -97,6 +103,7 @@ def extend(
     run: RunPath,
     /,
     *,
+    task: str | None = None,
     members: int | None = None,
     until_novelty: float | None = None,
     max_members: int | None = None,
@@ -110,6 +117,7 @@ def extend(
 
     Args:
         run: The run folder.
+        task: Where the run's robot is, if it comes from a file or module, such as my_robot.py:MyRobot.
         members: How many more.
         until_novelty: Go on until a new member is less novel than this, in nats.
         max_members: With until-novelty or max-hours: at most so many more (100 if left out).
@@ -120,6 +128,7 @@ def extend(
     from polygait.runs import Extension
     from polygait.runs import extend as extend_run
 
+    name_robot(task)
     if members is None and until_novelty is None and max_hours is None:
         raise UserError("How far to extend?", "Give --members 5, --until-novelty 2 or --max-hours 3.")
     if members is not None and max_members is not None:

@@ -15,6 +15,7 @@ from polygait.population.metrics import LogMark
 from polygait.population.migrations import MIGRATIONS
 from polygait.storage.files import read_bounded
 from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
+from polygait.tasks.fingerprint import Fingerprint
 
 FORMAT = 2
 SIZE_LIMIT = 64 * 2**20
@@ -152,6 +153,11 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
             LogMark.from_json(manifest["log"])
         except ValueError as error:
             yield f"log {error}"
+    if "fingerprint" in manifest:  # nor this
+        try:
+            Fingerprint.from_json(manifest["fingerprint"])
+        except ValueError as error:
+            yield f"fingerprint {error}"
     indices: set[int] = set()
     files: set[str] = set()
     for place, member in enumerate(manifest["members"]):

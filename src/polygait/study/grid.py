@@ -20,6 +20,7 @@ from polygait.errors import UserError, did_you_mean
 from polygait.population.results import file_name
 from polygait.run_config import RunConfig, is_foreign, resolve
 from polygait.storage.strict_json import canonical, to_plain
+from polygait.tasks.gym_layout import read_layout
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
@@ -30,6 +31,7 @@ _TRAINING: dict[str, tuple[str, Any]] = {
     "remove": ("a list of texts", list),
     "alpha": ("a number", float),
     "envs": ("a whole number", int),
+    "layout": ("the path of a TOML file", str),
     "settings": ("a list of texts", list),
 }
 """What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]."""
@@ -155,6 +157,8 @@ class Study:
         if not _has_bonus(method) and "alpha" not in asked:
             own.pop("alpha", None)  # it is for the others
         own.pop("settings", None)
+        if "layout" in own:  # jobs may run where the file is not
+            own["layout"] = read_layout(Path(self.file).parent / own["layout"]).names
         own["overrides"] = (
             *(text for text in _settings(shared) if not is_foreign(text, method)),
             *_settings(of_method),

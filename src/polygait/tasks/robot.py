@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import mujoco
 import numpy as np
@@ -14,6 +14,9 @@ from polygait.errors import unknown_name
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
+
+GIVEN = "_given"
+"""The attribute of a robot that holds what it was made with."""
 
 
 class Physics(NamedTuple):
@@ -93,8 +96,29 @@ class Motors(ABC):
         """Set `physics.ctrl[rows]` for the next substep; what must last belongs in `physics.memory`."""
 
 
+class Body(Protocol):
+    """What can be drawn: a robot, or what an environment simulates."""
+
+    floor: str
+
+    @property
+    def feet(self) -> Mapping[str, str | tuple[str, ...]]:
+        """Each foot's name and its geoms."""
+        ...
+
+    def spec(self) -> mujoco.MjSpec:
+        """The model, before it is compiled."""
+        ...
+
+
 class Robot(ABC):
     """One robot and its task, written for all environments at once. Subclass it to bring your own."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """A robot remembers what it was made with: a run must be able to make it again."""
+        robot = super().__new__(cls)
+        object.__setattr__(robot, GIVEN, (args, options))
+        return robot
 
     name: str
     layout: StateLayout
@@ -117,8 +141,8 @@ class Robot(ABC):
     """Further fields of MjData that the methods below read from `physics.derived`, as MuJoCo's last substep
     left them; `sensordata`, all sensors of the model, holds at the observed state."""
     sensors: tuple[str, ...] = ()
-    """Sensors of the model that the methods below read with `physics.sensor(name)`, at the observed state. They
-    cost a pass of the engine, up to the stage that the costliest needs; those that are not read cost nothing."""
+    """Sensors of the model that the methods below read with `physics.sensor(name)`, at the observed state.
+    They cost a pass of the engine, up to the stage that the costliest needs; the others cost nothing."""
     motors: Motors | None = None
     """What stands between actions and torques; without it, actions are the model's controls."""
 
@@ -214,7 +238,7 @@ def _own_sensors(model: mujoco.MjModel) -> list[int]:
     return [one for one in range(model.nsensor) if not model.sensor(one).name.startswith("polygait_")]
 
 
-def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
+def foot_geoms(robot: Body) -> list[tuple[str, ...]]:
     """The geoms of every foot."""
     return [(geoms,) if isinstance(geoms, str) else geoms for geoms in robot.feet.values()]
 
