@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polygait.population.population import Population, load
     from polygait.runs import Extension, extend, resume, train
     from polygait.tasks.registry import make_task
-    from polygait.tasks.robot import Robot
+    from polygait.tasks.robot import Motion, Motors, Physics, Robot
     from polygait.tasks.state import StateFilter, StateLayout
     from polygait.tasks.task import Step, Task
     from polygait.variations import Variation
@@ -34,6 +34,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Adaptation",
     "Extension",
+    "Motion",
+    "Motors",
+    "Physics",
     "Population",
     "Robot",
     "StateFilter",
@@ -60,6 +63,9 @@ __all__ = [
 _HOMES = {
     "Adaptation": "polygait.adaptation",
     "Extension": "polygait.runs",
+    "Motion": "polygait.tasks.robot",
+    "Motors": "polygait.tasks.robot",
+    "Physics": "polygait.tasks.robot",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
     "StateFilter": "polygait.tasks.state",

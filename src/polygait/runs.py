@@ -88,8 +88,8 @@ def _filter(config: RunConfig, task: Task) -> StateFilter:
         more = f" and {len(parts) - 12} more" if len(parts) > 12 else ""
         raise UserError(
             f"{config.method} lets members differ in some parts of the state; {config.task} names none.",
-            f"Name them with `remove`, such as {parts[-1]}.*, among {', '.join(parts[:12])}{more}; * lets members "
-            "differ in everything.",
+            f"Name them with `remove`, such as {parts[-1]}.*, among {', '.join(parts[:12])}{more}; "
+            "* lets members differ in everything.",
         )
     return task.default_filter
 

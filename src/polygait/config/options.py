@@ -81,7 +81,7 @@ class TrainConfig:
     overrides: tuple[str, ...] | str = ()
     """Any other setting, for example ppo.epochs=5 or dir.bound=none."""
     layout: tuple[str, ...] | str | None = None
-    """Names of what a gym:ENV-ID shows: a TOML file, or names in order; the environment's own when left out."""
+    """Names for what a gym:ENV-ID shows, a TOML file or names in order; its own when left out."""
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     values = np.nan_to_num(values.astype(np.float64), nan=-1e300)
     values = np.where(np.abs(values) < _NOTHING * np.abs(values).max(initial=0.0), 0.0, values)
     mantissa, exponent = np.frexp(values)
-    return (np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS) + 0.0).astype("<f8")
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS) + 0.0, dtype="<f8")
 
 
 def _digest(content: Any) -> str:

@@ -140,7 +140,7 @@ def not_known(name: str, source: str) -> UserError:
         )
     if not reference.is_file:
         return UserError(
-            f"This run's robot is {reference.attribute} of {reference.source}; a run imports nothing by itself.",
+            f"This run's robot is {reference.attribute} of {reference.source}; a run imports nothing itself.",
             _NAME_IT.format(name=name, imported=f"from {reference.source} import {reference.attribute}"),
         )
     found = next((one for one in (reference.source, source) if one and Path(one).is_file()), None)

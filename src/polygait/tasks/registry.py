@@ -77,6 +77,11 @@ def name_task(name: str) -> str:
     return name
 
 
+def is_outside(name: str) -> bool:
+    """Whether a task's code is neither polygait's nor Gymnasium's."""
+    return not (name.startswith(GYM_PREFIX) or name in BULLET or name in ROBOTS.own_names())
+
+
 def task_name(task: Any) -> str:
     """The name under which a run remembers a task that a user has given."""
     if isinstance(task, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import mujoco
 import numpy as np
@@ -15,6 +15,7 @@ from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy
 
+_Own = TypeVar("_Own", bound="Robot")
 GIVEN = "_given"
 """The attribute of a robot that holds what it was made with."""
 
@@ -96,6 +97,7 @@ class Motors(ABC):
         """Set `physics.ctrl[rows]` for the next substep; what must last belongs in `physics.memory`."""
 
 
+@runtime_checkable
 class Body(Protocol):
     """What can be drawn: a robot, or what an environment simulates."""
 
@@ -114,7 +116,7 @@ class Body(Protocol):
 class Robot(ABC):
     """One robot and its task, written for all environments at once. Subclass it to bring your own."""
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
+    def __new__(cls: type[_Own], *args: Any, **options: Any) -> _Own:
         """A robot remembers what it was made with: a run must be able to make it again."""
         robot = super().__new__(cls)
         object.__setattr__(robot, GIVEN, (args, options))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import mujoco
 import numpy as np
@@ -52,6 +52,7 @@ class Camera(NamedTuple):
     elevation: float
 
 
+@runtime_checkable
 class DrawableTask(Task, Protocol):
     """A task with a body."""
 
