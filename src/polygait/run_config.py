@@ -19,7 +19,7 @@ from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 from polygait.tasks.defaults import PRESETS, TaskDefaults
 from polygait.tasks.gym_layout import given_layout
-from polygait.tasks.registry import GYM_PREFIX, task_defaults
+from polygait.tasks.registry import GYM_PREFIX, task_defaults, task_name
 
 MEMBERS = 10
 """The paper's population."""
@@ -102,7 +102,7 @@ class RunConfig:
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
-    config = checked_kinds(_plain(config))
+    config = checked_kinds(_plain(dataclasses.replace(config, task=task_name(config.task))))
     problems = _problems(config)
     if unknown := _unknown_names(config):  # whose settings nobody knows either
         raise UserError("\n".join(problems + unknown), "Nothing was started.")

@@ -6,18 +6,13 @@ import numbers
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from polygait.config.kinds import checked_kinds
 from polygait.counts import whole_number
 from polygait.errors import UserError, unknown_name
 
 Record = TypeVar("Record", bound=Any)
-if TYPE_CHECKING:
-    TaskLike = Any
-else:
-    TaskLike = str  # as the command line reads it, and as it is when it has been looked up
-"""The name of a task, or in Python a Robot or a subclass of Robot."""
 MOST = 1_000_000
 """Of members, environments, episodes: more is a slip of the hand, and would fill the memory."""
 
@@ -56,7 +51,7 @@ def count_problems(record: object, least: Mapping[str, int], most: int = MOST) -
 class TrainConfig:
     """What a user asks for. `None` leaves a choice to the preset; `resolve` in presets.py fills it in."""
 
-    task: TaskLike
+    task: str | Any
     """The robot, gym:ENV-ID, my_robot.py:MyRobot or package.module:MyRobot; in Python also a Robot."""
     method: str = "dir"
     """dir, smerl, dvd, multi or pg."""
