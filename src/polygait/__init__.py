@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from polygait.evaluation import evaluate
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
+    from polygait.report.pictures.video import render
+    from polygait.report.run.page import write_report
     from polygait.runs import Extension, extend, resume, train
     from polygait.tasks.registry import make_task
     from polygait.tasks.robot import Motion, Motors, Physics, Robot
@@ -55,9 +57,11 @@ __all__ = [
     "extend",
     "load",
     "make_task",
+    "render",
     "resume",
     "train",
     "variance_shares",
+    "write_report",
 ]
 
 _HOMES = {
@@ -84,9 +88,11 @@ _HOMES = {
     "extend": "polygait.runs",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
+    "render": "polygait.report.pictures.video",
     "resume": "polygait.runs",
     "train": "polygait.runs",
     "variance_shares": "polygait.information",
+    "write_report": "polygait.report.run.page",
 }
 
 
