@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from polygait.finetuning import finetune
     from polygait.information import conditional_information, variance_shares
     from polygait.population.population import Population, load
+    from polygait.report.pictures.video import render
+    from polygait.report.run.page import write_report
     from polygait.runs import extend, resume, train
     from polygait.tasks.model_robot import robot_from_mjcf
     from polygait.tasks.registry import make_task
-    from polygait.tasks.robot import Robot
+    from polygait.tasks.robot import Motion, Motors, Physics, Robot
     from polygait.tasks.state import StateFilter, StateLayout
     from polygait.tasks.task import Step, Task
     from polygait.variations import Variation
@@ -38,6 +40,9 @@ __all__ = [
     "Adaptation",
     "Exported",
     "Extension",
+    "Motion",
+    "Motors",
+    "Physics",
     "Population",
     "Robot",
     "StateFilter",
@@ -59,16 +64,21 @@ __all__ = [
     "finetune",
     "load",
     "make_task",
+    "render",
     "resume",
     "robot_from_mjcf",
     "train",
     "variance_shares",
+    "write_report",
 ]
 
 _HOMES = {
     "Adaptation": "polygait.adaptation",
     "Extension": "polygait.config",
     "Exported": "polygait.exporting",
+    "Motion": "polygait.tasks.robot",
+    "Motors": "polygait.tasks.robot",
+    "Physics": "polygait.tasks.robot",
     "Population": "polygait.population.population",
     "Robot": "polygait.tasks.robot",
     "StateFilter": "polygait.tasks.state",
@@ -90,10 +100,12 @@ _HOMES = {
     "finetune": "polygait.finetuning",
     "load": "polygait.population.population",
     "make_task": "polygait.tasks.registry",
+    "render": "polygait.report.pictures.video",
     "resume": "polygait.runs",
     "robot_from_mjcf": "polygait.tasks.model_robot",
     "train": "polygait.runs",
     "variance_shares": "polygait.information",
+    "write_report": "polygait.report.run.page",
 }
 
 

@@ -17,6 +17,7 @@ from polygait.information import gather_experience, information_in, shares_in, s
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import save_result
 from polygait.progress import Count, silent
+from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.randomness import EpisodePurpose
 from polygait.tasks.task import check_count
 from polygait.variations import Edit, Variation, variation_text
@@ -191,6 +192,8 @@ class Behaviour:
     """Share of each part's numbers that the run's filter removed."""
     information: dict[str, Information]
     """By filter; empty for a single member."""
+    robot: str
+    """The fingerprint of the task."""
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -203,6 +206,7 @@ class Behaviour:
             "variance_between_members": self.variance,
             "removed_by_filter": self.removed,
             "information": {name: estimate._asdict() for name, estimate in self.information.items()},
+            "robot": self.robot,
         }
 
 
@@ -220,7 +224,8 @@ def measure_behaviour(
     seed, threads = config.seed, config.threads
     actions = mean_actions(population, random_states(population, config.states, seed))
     contacts, variance, information = None, {}, {}
-    if population.make_task(1).feet:
+    task = population.make_task(1)
+    if task.feet:
         count = report("episodes on foot")
         contacts = contact_shares(population, config.episodes, None, seed, threads, count)
     if len(population) > 1:
@@ -241,6 +246,7 @@ def measure_behaviour(
             for part, places in population.layout.parts.items()
         },
         information=information,
+        robot=fingerprint_of(task).digest,
     )
-    save_result(population.path / "behaviour", f"seed={seed}", result.to_json())
+    save_result(population.path / "behaviour", f"seed={seed}-{result.robot[:8]}", result.to_json())
     return result

@@ -30,7 +30,9 @@ from polygait.progress import Count, silent
 from polygait.resilience import BY, best_nominal_speed, resilience, stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
+from polygait.tasks.fingerprint import Fingerprint, fingerprint_of
 from polygait.tasks.randomness import EpisodePurpose
+from polygait.tasks.source_code import package_version
 from polygait.tasks.task import Task
 from polygait.variations import parse_variation
 from polygait.versions import versions
@@ -40,7 +42,7 @@ CHUNK_EPISODES = 2048
 _PROBE_STEPS = 20
 _LARGEST_FILE = 2**30
 _MAKERS = ("polygait", "mujoco", "gymnasium", "pybullet")
-_KEY = ("member", "world", "episodes", "seed", "weights", "made_with")
+_KEY = ("member", "world", "episodes", "seed", "weights", "made_with", "robot")
 SCHEMA: dict[str, Any] = {
     "member": pl.Int64,
     "condition": pl.String,
@@ -56,6 +58,8 @@ SCHEMA: dict[str, Any] = {
     "seed": pl.Int64,
     "weights": pl.String,
     "made_with": pl.String,
+    "on": pl.String,
+    "robot": pl.String,
     "returns": pl.List(pl.Float64),
     "mean_progress": pl.Float64,
     "mean_speed": pl.Float64,
@@ -63,11 +67,12 @@ SCHEMA: dict[str, Any] = {
     "progress": pl.List(pl.Float64),
 }
 """One row per member × condition: `falls` is a share of episodes, `weights` the member's checksum, `world`
-what the variation came down to when it was measured. Progress is in metres, speed in metres per second of an
-episode's time limit, `seconds`; all four are null where the simulator does not tell, and in files of 0.1."""
+what the variation came down to when it was measured, `robot` the fingerprint of the task that it was measured
+in, `on` that task's name if it was not the population's own. Progress is in metres, speed in metres per
+second of an episode's time limit, `seconds`; all four are null where the simulator does not tell."""
 _LISTS = ("returns", "progress")
-_ADDED = ("mean_progress", "mean_speed", "seconds", "progress")
-"""Columns that files of 0.1 do not have."""
+_ADDED = ("mean_progress", "mean_speed", "seconds", "progress", "on", "robot")
+"""Columns that earlier versions did not write; they are null."""
 
 
 class Plan(NamedTuple):
@@ -109,7 +114,7 @@ def evaluate(
         for condition in conditions
         for member in population.members
     ]
-    table = _Table(population.path / "evaluations", config)
+    table = _Table(population.path / "evaluations", config, fingerprint_of(task))
     missing = [cell for cell in wanted if not table.has(cell)]
     if announce is not None:
         announce(_plan(make, len(conditions), len(missing) * config.episodes))
@@ -117,7 +122,8 @@ def evaluate(
     per_chunk = max(1, CHUNK_EPISODES // config.episodes)
     for begin in range(0, len(missing), per_chunk):
         cells = missing[begin : begin + per_chunk]
-        table.add(_run(population, make, cells, config, watch))
+        rows = _run(population, make, cells, config, watch)
+        table.add({**row, "on": config.on or "", "robot": table.robot} for row in rows)
     return table.frame(wanted)
 
 
@@ -194,12 +200,14 @@ def _progress(outcome: Outcome, seconds: float) -> dict[str, Any]:
 class _Table:
     """The results of one suite on disk, kept as they come."""
 
-    def __init__(self, folder: Path, config: EvaluateConfig) -> None:
+    def __init__(self, folder: Path, config: EvaluateConfig, robot: Fingerprint) -> None:
         where = f"{config.on}." if config.on else ""
         make_results_folder(folder)  # before any episode is run
         self._folder = folder
         self._name = file_name(f"{where}{suite_name(config.suite)}")
         self._config = config
+        self.robot = robot.digest
+        self._ours = robot.version == package_version("polygait")
         self._rows = {_key(row): row for row in self._read()}
 
     def has(self, cell: _Cell) -> bool:
@@ -223,7 +231,12 @@ class _Table:
 
     def _find(self, cell: _Cell) -> dict[str, Any] | None:
         place = (cell.member, cell.world, self._config.episodes, self._config.seed)
-        row = self._rows.get((*place, cell.weights, _made_with()))
+        measured = (*place, cell.weights, _made_with())
+        row = self._rows.get((*measured, self.robot))
+        if (
+            row is None and self._ours
+        ):  # before there were fingerprints, its version told all about a robot of ours
+            row = self._rows.get((*measured, None))
         name, scale, variation = cell.condition
         return None if row is None else {**row, "condition": name, "scale": scale, "variation": variation}
 
@@ -231,18 +244,19 @@ class _Table:
         """Earlier results; a file that cannot be read is made anew."""
         try:
             data = read_bounded(self._folder / f"{self._name}.parquet", _LARGEST_FILE)
-            frame = pl.read_parquet(io.BytesIO(data))
-        except (FileNotFoundError, pl.exceptions.PolarsError, OSError):
+            return read_rows(data).to_dicts()
+        except (FileNotFoundError, pl.exceptions.PolarsError, OSError, UserError):
             return []
-        known = with_all_columns(frame)
-        return [] if known is None else known.to_dicts()
 
 
-def with_all_columns(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """A frame of results with null where 0.1 had no column yet; None for a frame of something else."""
+def read_rows(data: bytes) -> pl.DataFrame:
+    """A table of results, also of earlier versions; what these did not know is null."""
+    frame = pl.read_parquet(io.BytesIO(data))
     missing = [name for name in _ADDED if name not in frame.columns]
     whole = frame.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in missing)
-    return whole.select(list(SCHEMA)) if dict(whole.schema) == dict(pl.Schema(SCHEMA)) else None
+    if dict(whole.schema) != dict(pl.Schema(SCHEMA)):
+        raise UserError("its columns are not those of an evaluation")
+    return whole.select(list(SCHEMA))
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

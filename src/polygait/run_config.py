@@ -25,7 +25,8 @@ from polygait.errors import UserError, did_you_mean
 from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 from polygait.tasks.defaults import PRESETS, TaskDefaults
-from polygait.tasks.registry import task_defaults
+from polygait.tasks.gym_layout import given_layout
+from polygait.tasks.registry import GYM_PREFIX, task_defaults, task_name
 
 _OWN = ("keep", "fade")
 """Settings of a run that belong to no section."""
@@ -132,7 +133,7 @@ class RunConfig:
 
 def resolve(config: TrainConfig) -> RunConfig:
     """Fill in what the user left open, check everything at once."""
-    config = checked_kinds(_plain(config))
+    config = checked_kinds(_plain(dataclasses.replace(config, task=task_name(config.task))))
     problems = _problems(config)
     if unknown := _unknown_names(config):  # whose settings nobody knows either
         raise UserError("\n".join(problems + unknown), "Nothing was started.")
@@ -159,6 +160,8 @@ def resolve(config: TrainConfig) -> RunConfig:
         curriculum=config.curriculum or 0.0,
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
+    if config.layout is not None:
+        run = dataclasses.replace(run, task_options={**run.task_options, "layout": list(config.layout)})
     run = _with_overrides(run, config.overrides, problems)
     if method.single:  # the same whole rollouts as so many members together
         run = dataclasses.replace(run, steps=members * run.steps_per_member)
@@ -222,6 +225,8 @@ def _plain(config: TrainConfig) -> TrainConfig:
         value = getattr(config, name)
         if isinstance(value, Iterable):
             found[name] = (value,) if isinstance(value, str) else tuple(value)
+    if config.layout is not None:  # a file may be another one tomorrow
+        found["layout"] = given_layout(config.layout).names
     return dataclasses.replace(with_whole_numbers(config), **found)
 
 
@@ -230,6 +235,8 @@ def _problems(config: TrainConfig) -> list[str]:
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
+    if config.layout is not None and not config.task.startswith(GYM_PREFIX):
+        found.append(f"`layout` names what a gym:ENV-ID shows; {config.task} has names of its own.")
     for name in ("alpha", "diversity"):
         value = getattr(config, name)
         if value is not None and not 0 <= value < float("inf"):

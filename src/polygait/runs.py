@@ -21,23 +21,33 @@ from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
 from polygait.run_config import RunConfig, resolve
 from polygait.tasks.batched import set_worlds
-from polygait.tasks.registry import make_task
+from polygait.tasks.fingerprint import fingerprint_of
+from polygait.tasks.given import check_remade, with_named_task
+from polygait.tasks.references import reference_file
+from polygait.tasks.registry import make_task, task_name
+from polygait.tasks.robot import Robot
 from polygait.tasks.state import StateFilter
+from polygait.tasks.task import Task
 from polygait.training import make_cohort, train_cohort
 from polygait.versions import differences, versions
 
 
 def train(
-    config: TrainConfig | str, out: str | os.PathLike[str], report: Report | None = None, **options: Any
+    config: TrainConfig | str | type[Robot] | Robot,
+    out: str | os.PathLike[str],
+    report: Report | None = None,
+    **options: Any,
 ) -> Population:
-    """Grow a population from nothing into a new run folder; for a task's name, options are TrainConfig's."""
+    """Grow a population from nothing into a new run folder; for a task, options are TrainConfig's."""
     config = _wanted(config, options)
     return go_on(begin(config, out), config.threads, report)
 
 
 def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> RunFolder:
     """A new run folder with every choice written down, and whatever else its maker wants to remember."""
-    return begin_resolved(_prepared(resolve(config)), out, further=further)
+    resolved = _prepared(resolve(with_named_task(config)))
+    check_remade(config.task, resolved.task_options)
+    return begin_resolved(resolved, out, further=further)
 
 
 def begin_resolved(
@@ -51,13 +61,17 @@ def begin_resolved(
     task = make_task(resolved.task, variation=resolved.variation, **resolved.task_options)
     if resolved.worlds:
         set_worlds(task, resolved.worlds)  # says what is wrong with them before anything begins
-    state_filter = task.default_filter
-    if resolved.remove is not None:
-        state_filter = StateFilter.remove(task.layout, resolved.remove)
+    state_filter = _filter(resolved, task)
     require_training_memory(resolved, task.observation_size, task.action_size)
     description = {
         "config": resolved.to_json(),
-        "task": {"name": task.name, "observation": task.observation_size, "action": task.action_size},
+        "task": {
+            "name": task.name,
+            "observation": task.observation_size,
+            "action": task.action_size,
+            "source": reference_file(resolved.task),
+        },
+        "fingerprint": fingerprint_of(task).to_json(),
         "layout": task.layout.to_json(),
         "filter": state_filter.to_json(),
         "versions": versions(),
@@ -66,6 +80,21 @@ def begin_resolved(
         **(further or {}),
     }
     return RunFolder.create(out, description, start)
+
+
+def _filter(config: RunConfig, task: Task) -> StateFilter:
+    """f(s), as asked or as the robot has it; DiR must know where members may differ."""
+    if config.remove is not None:
+        return StateFilter.remove(task.layout, config.remove)
+    if config.method_class.needs_filter and not task.default_filter.removed_names:
+        parts = list(dict.fromkeys(name.partition(".")[0] for name in task.layout.names))
+        more = f" and {len(parts) - 12} more" if len(parts) > 12 else ""
+        raise UserError(
+            f"{config.method} lets members differ in some parts of the state; {config.task} names none.",
+            f"Name them with `remove`, such as {parts[-1]}.*, among {', '.join(parts[:12])}{more}; "
+            "* lets members differ in everything.",
+        )
+    return task.default_filter
 
 
 def resume(path: PopulationLike, threads: int | None = None, report: Report | None = None) -> Population:
@@ -119,16 +148,21 @@ def _require_memory(run: RunFolder, config: RunConfig) -> None:
         require_training_memory(config, task["observation"], task["action"])
 
 
-def _wanted(config: TrainConfig | str, options: dict[str, Any]) -> TrainConfig:
-    """A training by its configuration, or by the name of its task; options beside it go before."""
-    if isinstance(config, str):
-        return from_options(TrainConfig, {"task": config, **options})
+def _wanted(config: TrainConfig | str | type[Robot] | Robot, options: dict[str, Any]) -> TrainConfig:
+    """A training by its configuration, or by its task; options beside it go before."""
+    if isinstance(config, str | Robot) or (isinstance(config, type) and issubclass(config, Robot)):
+        checked = from_options(TrainConfig, {"task": task_name(config), **options})
+        return dataclasses.replace(checked, task=config)
     if not isinstance(config, TrainConfig):
         raise UserError(
             f"A training is described by a TrainConfig or by the name of a task, got {config!r}.",
             'Write for example train("walker", out="runs/walker", members=5).',
         )
-    return from_options(TrainConfig, {**vars(config), **options}) if options else config
+    if not options:
+        return config
+    task = options.get("task", config.task)
+    checked = from_options(TrainConfig, {**vars(config), **options, "task": task_name(task)})
+    return dataclasses.replace(checked, task=task)
 
 
 def _prepared(config: RunConfig) -> RunConfig:

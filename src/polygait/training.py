@@ -43,11 +43,11 @@ from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.population import continued, member_tensors, section
 from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
 from polygait.progress import Progress, Report
 from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.batched import set_faulty_share, set_worlds
-from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
 
@@ -151,12 +151,8 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         size = config.members - first if method.simultaneous else 1
     else:
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
-    task = make_task(
-        config.task,
-        num_envs=size * config.envs,
-        variation=config.variation,
-        num_threads=threads,
-        **config.task_options,
+    task = TrainedOn.of(run.manifest).make_to_train(
+        config, num_envs=size * config.envs, variation=config.variation, num_threads=threads
     )
     learner = config.learner_class(
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
@@ -267,14 +263,14 @@ def _like(leaf: Any, value: np.ndarray) -> Any:
 
 def _judged(cohort: Cohort, policies: PolicyState, variation: str | None, seeds: Sequence[int]) -> Outcome:
     """Episodes with mean actions in one world, the same starts for every member."""
-    config = cohort.config
+    config, trained_on = cohort.config, TrainedOn.of(cohort.run.manifest)
     jobs = [Job(member, variation, seed) for member in range(cohort.size) for seed in seeds]
 
     def actor(members: Sequence[int], num_envs: int) -> Actor:
         return cohort.learner.actor(member_of(policies, np.array(members)), num_envs, ALONE)
 
     def make(count: int) -> Task:
-        return make_task(config.task, count, num_threads=cohort.threads, **config.task_options)
+        return trained_on.make(config, num_envs=count, num_threads=cohort.threads)
 
     return run_episodes(actor, make, jobs)
 

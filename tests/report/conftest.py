@@ -8,7 +8,7 @@ import pytest
 
 import polygait as pg
 from polygait.population.store import RunFolder
-from polygait.report.pictures.scene import require_drawable
+from polygait.report.pictures.scene import require_robot
 from polygait.tasks.mujoco import MujocoTask
 
 TRAINED = Path(__file__).parents[1] / "data" / "walker-dir"
@@ -38,7 +38,7 @@ def become_gymnasium(target: Path) -> None:
 
 def robot_task(name: str) -> MujocoTask:
     """One robot whose body can be looked at."""
-    return require_drawable(pg.make_task(name))
+    return require_robot(pg.make_task(name))
 
 
 def redness(picture: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from polygait.errors import UserError, did_you_mean
 from polygait.population.population import Member, Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
 from polygait.progress import Count, silent
+from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.randomness import EpisodePurpose
 from polygait.variations import Edit, Variation, parse_variation, variation_text
 
@@ -82,6 +83,7 @@ def adapt(
         seconds=episode_seconds(task),
         world=str(parse_variation(text, task.conditions)),
         weights=tuple(population.weights(place) for place in range(len(population))),
+        robot=fingerprint_of(task).digest,
     )
     save_result(population.path / "adaptations", result.name, result.to_json())
     return result

@@ -65,6 +65,8 @@ class Adaptation:
     """What the variation came down to; not known of adaptations that 0.1 kept."""
     weights: tuple[str, ...] = ()
     """The identity of every member that took part; not known of adaptations that 0.1 kept."""
+    robot: str = ""
+    """The fingerprint of the task in which members were tried; not known of adaptations that 0.1 kept."""
 
     @property
     def name(self) -> str:
@@ -72,7 +74,8 @@ class Adaptation:
         asked = {**vars(replace(self.config, threads=None)), "task": self.task, "variation": self.variation}
         if asked["by"] == "return":  # as it was called before there was a choice
             del asked["by"]
-        question = canonical(to_plain({**asked, "world": self.world, "weights": self.weights}))
+        found = {"world": self.world, "weights": self.weights, "robot": self.robot}
+        question = canonical(to_plain({**asked, **found}))
         where = f"{self.config.on}." if self.config.on else ""
         readable = file_name(f"{where}{self.variation}.{self.config.selector}")
         return f"{readable}-{hashlib.sha256(question).hexdigest()[:8]}"
@@ -153,6 +156,7 @@ class Adaptation:
             "stopped": list(self.stopped),
             "world": self.world,
             "weights": list(self.weights),
+            "robot": self.robot,
         }
 
     @classmethod
@@ -180,6 +184,7 @@ class Adaptation:
                 seconds=float(data.get("seconds", math.nan)),
                 world=str(data.get("world", "")),
                 weights=tuple(map(str, data.get("weights", ()))),
+                robot=str(data.get("robot", "")),
             )
             fitting = not config.problems() and isinstance(config.on, str | None)
             shapes = {found.falls.shape, found.diverged.shape, (len(found.weights) or len(returns),)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from polygait.commands.shared import Flat, Json, RunPath, interruptible, print_json
+from polygait.commands.shared import Flat, Json, RobotSource, RunPath, interruptible, name_robot, print_json
 from polygait.config import FiltersConfig, MotivationConfig
 from polygait.console import print_filters, print_motivation
 
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from polygait.experiments.motivation import Result
 
 
-def filters(run: RunPath, /, *, options: Annotated[FiltersConfig, Flat], json: Json = False) -> None:
+def filters(
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    options: Annotated[FiltersConfig, Flat],
+    json: Json = False,
+) -> None:
     """Which state parts reveal the action: what a filter would leave open to diversity.
 
     Example: polygait filters runs/walker --remove "right_leg.*" "*.velocity,torso.*"
@@ -22,6 +29,7 @@ def filters(run: RunPath, /, *, options: Annotated[FiltersConfig, Flat], json: J
     from polygait.population.population import load
     from polygait.progress import Counter, finish
 
+    name_robot(task)
     diagnosis = diagnose(load(run), Counter("filters"), **vars(options))
     finish()
     if json:

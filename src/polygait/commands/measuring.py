@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from polygait.commands.shared import Flat, Json, RunPath, print_json
+from polygait.commands.shared import Flat, Json, RobotSource, RunPath, name_robot, print_json
 from polygait.config import AdaptConfig, BehaviourConfig, EvaluateConfig
 from polygait.console import print_adaptation, print_behaviour, print_evaluation
 
@@ -17,6 +17,7 @@ def adapt(
     run: RunPath,
     /,
     *,
+    task: RobotSource = None,
     variation: str = "nominal",
     options: Annotated[AdaptConfig, Flat],
     json: Json = False,
@@ -33,6 +34,7 @@ def adapt(
     from polygait.population.population import load
     from polygait.progress import Counter, finish
 
+    name_robot(task)
     population = load(run)
     result = adapt_population(population, variation, Counter("trials"), **vars(options))
     finish()
@@ -42,7 +44,14 @@ def adapt(
         print_adaptation(result, population)
 
 
-def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json: Json = False) -> None:
+def evaluate(
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    options: Annotated[EvaluateConfig, Flat],
+    json: Json = False,
+) -> None:
     """Measure every member in every condition of a suite; goes on where it was interrupted.
 
     Example: polygait evaluate runs/walker --suite damage
@@ -51,6 +60,8 @@ def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json:
     from polygait.evaluation import summarised
     from polygait.population.population import load
     from polygait.progress import Counter, duration, finish
+
+    name_robot(task)
 
     def announce(plan: Plan) -> None:
         told = f"{plan.conditions} conditions, {plan.episodes:,} episodes to run, at most "
@@ -70,7 +81,14 @@ def evaluate(run: RunPath, /, *, options: Annotated[EvaluateConfig, Flat], json:
         print_evaluation(frame)
 
 
-def behaviour(run: RunPath, /, *, options: Annotated[BehaviourConfig, Flat], json: Json = False) -> None:
+def behaviour(
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    options: Annotated[BehaviourConfig, Flat],
+    json: Json = False,
+) -> None:
     """How members differ: their actions, their feet, the parts of the state, and whether the filter ruled it.
 
     Example: polygait behaviour runs/walker
@@ -79,6 +97,7 @@ def behaviour(run: RunPath, /, *, options: Annotated[BehaviourConfig, Flat], jso
     from polygait.population.population import load
     from polygait.progress import Counter, finish
 
+    name_robot(task)
     population = load(run)
     result = measure_behaviour(population, Counter, **vars(options))
     finish()

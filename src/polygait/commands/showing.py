@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro.conf
 
-from polygait.commands.shared import Flat, Json, RunPath, print_json
+from polygait.commands.shared import Flat, Json, RobotSource, RunPath, name_robot, print_json
 from polygait.config import RenderConfig, ReportConfig, TasksConfig
 from polygait.console import print_report
 from polygait.errors import UserError
@@ -46,7 +46,13 @@ def tasks(name: TaskName = "", /, *, options: Annotated[TasksConfig, Flat], json
 
 
 def render(
-    run: RunPath, /, *, out: str, member: int | None = None, options: Annotated[RenderConfig, Flat]
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    out: str,
+    member: int | None = None,
+    options: Annotated[RenderConfig, Flat],
 ) -> None:
     """Draw a member in any world: a film (.mp4) or a strip of pictures (.png); what changed is red.
 
@@ -62,6 +68,7 @@ def render(
     from polygait.report.pictures.painters import drawn_by
     from polygait.report.pictures.video import render as render_member
 
+    name_robot(task)
     population = load(run)
     if member is None:
         member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
@@ -79,6 +86,7 @@ def report(
     run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN|STUDY")],
     /,
     *,
+    task: RobotSource = None,
     out: str | None = None,
     options: Annotated[ReportConfig, Flat],
 ) -> None:
@@ -93,6 +101,7 @@ def report(
     """
     from polygait.study.study_paths import is_study
 
+    name_robot(task)
     if is_study(run):
         from polygait.report.study.page import write_study_page
 

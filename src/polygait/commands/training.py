@@ -7,7 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from polygait.commands.experiments import go_on_with_motivation
-from polygait.commands.shared import Flat, RunPath, Tensorboard, Threads, interruptible
+from polygait.commands.shared import (
+    Flat,
+    RobotSource,
+    RunPath,
+    Tensorboard,
+    Threads,
+    interruptible,
+    name_robot,
+)
 from polygait.config import Extension, TrainConfig
 from polygait.console import print_members
 from polygait.errors import UserError
@@ -30,7 +38,14 @@ def train(*, out: str, options: Annotated[TrainConfig, Flat], tensorboard: Tenso
     show_training(out, lambda report: train_run(options, out, report), tensorboard)
 
 
-def resume(run: RunPath, /, *, threads: Threads = None, tensorboard: Tensorboard = False) -> None:
+def resume(
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    threads: Threads = None,
+    tensorboard: Tensorboard = False,
+) -> None:
     """Go on after a stop, bit for bit.
 
     Example: polygait resume runs/walker
@@ -39,6 +54,7 @@ def resume(run: RunPath, /, *, threads: Threads = None, tensorboard: Tensorboard
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
 
+    name_robot(task)
     folder = RunFolder.open(run)
     if "experiment" in folder.manifest:
         if tensorboard:
@@ -57,6 +73,7 @@ def extend(
     run: RunPath,
     /,
     *,
+    task: RobotSource = None,
     options: Annotated[Extension, Flat],
     threads: Threads = None,
     tensorboard: Tensorboard = False,
@@ -67,6 +84,7 @@ def extend(
     """
     from polygait.runs import extend as extend_run
 
+    name_robot(task)
     show_training(run, lambda report: extend_run(run, options, threads, report), tensorboard)
 
 

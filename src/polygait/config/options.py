@@ -22,8 +22,8 @@ _SET = conf.arg(name="set")
 class TrainConfig:
     """A population to grow. `None` leaves a choice to robot and preset; run_config.py fills it in."""
 
-    task: Annotated[str, conf.Positional, conf.arg(metavar="TASK")]
-    """The robot, or gym:ENV-ID."""
+    task: Annotated[Any, conf.Positional, conf.arg(metavar="TASK", constructor=str)]
+    """The robot, gym:ENV-ID, go2.xml, my_robot.py:MyRobot or package.module:MyRobot; in Python also a Robot."""
     method: str = "dir"
     """dir, smerl, dvd, multi or pg."""
     members: int | None = None
@@ -49,6 +49,9 @@ class TrainConfig:
     """Physics threads, all cores if left out; results do not depend on it."""
     overrides: Annotated[Sequence[str], _SET] = ()
     """Any other setting, such as ppo.epochs=5 dir.bound=none; all are in docs/settings.md."""
+    layout: str | tuple[str, ...] | None = None
+    """A TOML file that names what a gym:ENV-ID shows, in Python also the names in order; the environment's
+    own names if left out."""
     worlds: str | None = None
     """Worlds of which every training episode draws one, such as "nominal*4, broken(any(*)), delay=0..2"; the
     nominal world if left out. The policy is not told which."""

@@ -87,6 +87,8 @@ class Method(ABC):
     """Whether it pays for anything but the task; without a bonus there is no factor to choose."""
     needs_peers: ClassVar[bool] = False
     """Whether it compares members while these train together, and so needs two of them at once."""
+    needs_filter: ClassVar[bool] = False
+    """Whether it rests on a filter: on parts of the state in which members may differ."""
     simultaneous: ClassVar[bool]
     """Whether all members train at once, or one after another."""
     single: ClassVar[bool] = False

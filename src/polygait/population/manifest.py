@@ -15,6 +15,7 @@ from polygait.population.metrics import LogMark
 from polygait.population.migrations import MIGRATIONS
 from polygait.storage.files import read_bounded
 from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
+from polygait.tasks.fingerprint import Fingerprint
 
 FORMAT = 2
 SIZE_LIMIT = 64 * 2**20
@@ -148,11 +149,12 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from wrong
     if wrong:
         return
-    if "log" in manifest:  # polygait 0.1 did not write it
-        try:
-            LogMark.from_json(manifest["log"])
-        except ValueError as error:
-            yield f"log {error}"
+    for name, record in (("log", LogMark), ("fingerprint", Fingerprint)):  # 0.1 did not write them
+        if name in manifest:
+            try:
+                record.from_json(manifest[name])
+            except ValueError as error:
+                yield f"{name} {error}"
     if "origin" in manifest:  # only where members start from another run's
         yield from _origin_problems(manifest["origin"])
     indices: set[int] = set()

@@ -18,9 +18,9 @@ from polygait.learning.learner import Learner, PlainPolicy, PolicyState, Sizes
 from polygait.learning.rollout import Actor
 from polygait.learning.stacking import member_of, stacked
 from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
 from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
-from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers
 
@@ -61,6 +61,7 @@ class Population:
         self.filter = StateFilter.from_json(manifest["filter"])
         self.action_size: int = manifest["task"]["action"]
         """How many actions every member gives."""
+        self.trained_on = TrainedOn.of(manifest)
         sizes = Sizes(self.layout.size, self.action_size)
         self._learner = self.config.learner_class(self.config.learner, sizes, self.config.envs)
         like = self._learner.policy_shape()
@@ -163,8 +164,12 @@ class Population:
         return digest.hexdigest()[:16]
 
     def make_task(self, num_envs: int = 1, **options: Any) -> Task:
-        """The task this population was trained on."""
-        return make_task(self.config.task, num_envs=num_envs, **self.config.task_options, **options)
+        """The task this population was trained on.
+
+        Code that only the run names is not run (docs/own-robot.md); a robot whose state or actions mean
+        something else than in training is refused.
+        """
+        return self.trained_on.make(self.config, num_envs=num_envs, **options)
 
 
 PopulationLike = Population | str | os.PathLike[str]

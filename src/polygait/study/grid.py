@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,9 @@ from polygait.population.results import file_name
 from polygait.run_config import RunConfig, is_foreign, resolve
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.study_file import TRAINING, counted, entry_kinds, has_bonus, study_problems, tables
+from polygait.tasks.fingerprint import fingerprint_of
+from polygait.tasks.gym_layout import read_layout
+from polygait.tasks.registry import is_outside, name_task, remake_task
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
@@ -60,7 +65,10 @@ class StudyJob:
     def name(self) -> str:
         """Names the training by its content: whatever changes its result changes its name."""
         words = file_name(f"{self.run.task}-{self.run.method}-{self.run.seed}")
-        return f"{words}-{_digest({'format': FORMAT, 'run': self.run.to_json()})}"
+        content = {"format": FORMAT, "run": self.run.to_json()}
+        if is_outside(self.run.task):  # whose code may change while its name stays
+            content["robot"] = _robot(self.run.task, json.dumps(self.run.task_options))
+        return f"{words}-{_digest(content)}"
 
     @property
     def training_steps(self) -> int:
@@ -135,6 +143,8 @@ class Study:
             for name in {"alpha", "diversity"} - asked.keys():
                 own.pop(name, None)  # it is for the others
         own.pop("settings", None)
+        if "layout" in own:  # jobs may run where the file is not
+            own["layout"] = read_layout(Path(self.file).parent / own["layout"]).names
         learner = own.get("learner", TrainConfig.learner)
         own["overrides"] = (
             *(text for text in _settings(shared) if not is_foreign(text, method, learner)),
@@ -143,8 +153,14 @@ class Study:
         if method in METHODS.names() and METHODS.find(method).single:
             # One policy; its own `members` say for how many members' steps.
             own["members"] = asked.get("members", 1)
-        config = TrainConfig(task=task, method=method, seed=seed, **own)
+        config = TrainConfig(task=name_task(task), method=method, seed=seed, **own)
         return StudyJob(config, resolve(config), self.measures)
+
+
+@functools.lru_cache(maxsize=64)
+def _robot(task: str, options: str) -> str:
+    """The fingerprint of somebody's robot."""
+    return fingerprint_of(remake_task(task, **json.loads(options))).digest
 
 
 def read_study(path: str | Path) -> Study:

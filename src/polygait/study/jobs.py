@@ -21,6 +21,7 @@ from polygait.storage.files import make_folder, read_bounded, refuse_links, writ
 from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 from polygait.study.checking import check_result, require_object
 from polygait.study.grid import FORMAT, Measures, StudyJob
+from polygait.tasks.registry import name_task
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,6 +118,14 @@ def read_job(path: Path) -> StudyJob:
     return job
 
 
+def name_robot(path: Path) -> None:
+    """Run the code of a job's robot: whoever runs a study has named it in the study's file."""
+    data = parse(read_bounded(path / "job.json", JOB_LIMIT))
+    config = data.get("config") if isinstance(data, dict) else None
+    if isinstance(config, dict) and isinstance(task := config.get("task"), str):
+        name_task(task)
+
+
 def _type_problems(job: StudyJob) -> Iterator[str]:
     """Fields of another kind than polygait writes; numbers were checked with the configuration."""
     config, measures = job.config, job.measures
@@ -135,6 +144,7 @@ def _type_problems(job: StudyJob) -> Iterator[str]:
 
 def run_job(path: Path, threads: int, tell: Tell) -> None:
     """Train and measure whatever is missing; killed at any moment and run again, the result is the same."""
+    name_robot(path)
     job = read_job(path)
     folder = JobFolder(path, job.measures)
     refuse_links(path)

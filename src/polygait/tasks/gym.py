@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.wrappers import FlattenObservation
@@ -13,10 +17,28 @@ from gymnasium.wrappers import FlattenObservation
 from polygait.errors import UserError, unknown_name
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import broke_down, divert_warnings
+from polygait.tasks.gym_layout import environment_layout, given_layout, model_of
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
 from polygait.variations import PHYSICS, Anatomy, Effect
+
+
+@dataclass(frozen=True)
+class GymBody:
+    """The model file of one of Gymnasium's MuJoCo environments, to be drawn."""
+
+    file: str
+    feet: Mapping[str, str] = field(default_factory=dict)
+    floor: str = "floor"
+
+    def spec(self) -> mujoco.MjSpec:
+        """The model, before it is compiled."""
+        return mujoco.MjSpec.from_file(self.file)
+
+
+_told: set[str] = set()
+"""What Gymnasium has said about environments in this process."""
 
 
 class GymTask(BatchedTask):
@@ -34,9 +56,10 @@ class GymTask(BatchedTask):
         num_envs: int = 1,
         seed: int = 0,
         variation: Variations = None,
-        layout: StateLayout | None = None,
+        layout: Any = None,
         **options: Any,
     ) -> None:
+        """`layout` names the observation: a StateLayout, a TOML file, parts with names, or names in order."""
         limit = options.pop("max_episode_steps", None)
         if limit is not None:
             check_limit(limit)
@@ -48,13 +71,15 @@ class GymTask(BatchedTask):
         make = env if callable(env) else lambda: _make(env, options, limit)
         check_count("num_envs", num_envs)
         divert_warnings()
-        self._envs = [_flat(make()) for _ in range(num_envs)]
-        spec = self._envs[0].spec
+        made = [make() for _ in range(num_envs)]
+        self._envs = [_flat(one) for one in made]
+        spec = self.env.spec
         self.name = env if isinstance(env, str) else (spec.id if spec else "gymnasium")
-        self._low, self._high = _action_bounds(self._envs[0].action_space, self.name)
-        self.action_bounds = self._low, self._high
-        self.layout = _layout(layout, int(np.prod(self._envs[0].observation_space.shape or (0,))))
+        self._low, self._high = _action_bounds(self.env.action_space, self.name)
+        self.layout = _layout(layout, self.env, made[0].observation_space)
         self.default_filter = StateFilter.identity(self.layout)
+        self.model = model_of(self.env)
+        self.time_step = _time_step(self.env) if self.model else None
         self.max_episode_steps = int(limit or (spec and spec.max_episode_steps) or 1000)
         motors = [f"action_{index}" for index in range(len(self._low))]
         anatomy = Anatomy(
@@ -70,6 +95,29 @@ class GymTask(BatchedTask):
         super().__init__(num_envs, seed, self.layout.size, anatomy)
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._open(variation)
+
+    @property
+    def env(self) -> gymnasium.Env:
+        """The first of the environments."""
+        return self._envs[0]
+
+    @property
+    def action_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """What the actions −1 and 1 become."""
+        return self._low.copy(), self._high.copy()
+
+    @property
+    def body(self) -> GymBody | None:
+        """What can be drawn: the model of a MuJoCo environment that says where its file is."""
+        file = getattr(self.env.unwrapped, "fullpath", None)
+        return GymBody(file) if self.model is not None and isinstance(file, str) else None
+
+    @property
+    def poses(self) -> np.ndarray:
+        """(num_envs, position) Of every environment's model; without columns if there is none."""
+        if self.model is None:
+            return np.zeros((self.num_envs, 0))
+        return np.array([getattr(env.unwrapped, "data").qpos for env in self._envs])  # noqa: B009
 
     def step(self, actions: np.ndarray) -> Step:
         """Act in every environment; nothing resets by itself."""
@@ -143,7 +191,9 @@ class GymTask(BatchedTask):
 
 def _make(name: str, options: dict[str, Any], limit: int | None) -> gymnasium.Env:
     try:
-        return gymnasium.make(name, max_episode_steps=limit, **options)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            env = gymnasium.make(name, max_episode_steps=limit, **options)
     except gymnasium.error.DependencyNotInstalled as error:
         raise UserError(f"{name} needs a package that is not installed.", str(error)) from error
     except gymnasium.error.UnregisteredEnv:
@@ -157,6 +207,17 @@ def _make(name: str, options: dict[str, Any], limit: int | None) -> gymnasium.En
             f"{name} cannot be made with {', '.join(f'{key}={value!r}' for key, value in options.items())}.",
             f"It says: {error}",
         ) from error
+    for one in said:
+        _tell_once(one)
+    return env
+
+
+def _tell_once(said: warnings.WarningMessage) -> None:
+    """What Gymnasium says about an environment, once for all its copies and without colours."""
+    text = re.sub(r"\x1b\[\d+m", "", str(said.message)).removeprefix("WARN: ")
+    if text not in _told:
+        _told.add(text)
+        warnings.warn(text, said.category, stacklevel=4)
 
 
 def _flat(env: gymnasium.Env) -> gymnasium.Env:
@@ -180,15 +241,17 @@ def _action_bounds(space: gymnasium.Space, name: str) -> tuple[np.ndarray, np.nd
     return low, high
 
 
-def _layout(given: StateLayout | None, size: int) -> StateLayout:
-    if given is not None and not isinstance(given, StateLayout):
+def _layout(given: Any, env: gymnasium.Env, space: gymnasium.Space) -> StateLayout:
+    shown = np.ravel(env.reset(seed=0)[0])
+    layout = environment_layout(env, space, shown) if given is None else given_layout(given)
+    if layout.size != len(shown):
         raise UserError(
-            f"A layout must be a StateLayout, got {given!r}.",
-            'Make one: StateLayout.of({"torso.position": ("height", "pitch")}).',
-        )
-    layout = given or StateLayout.numbered(size)
-    if layout.size != size:
-        raise UserError(
-            f"The layout names {layout.size} numbers, the observation has {size}.", "Name each once."
+            f"The layout names {layout.size} numbers, the observation has {len(shown)}.", "Name each once."
         )
     return layout
+
+
+def _time_step(env: gymnasium.Env) -> float | None:
+    """Seconds of a step, as Gymnasium's MuJoCo environments tell."""
+    seconds = getattr(env.unwrapped, "dt", None)
+    return float(seconds) if isinstance(seconds, float | int) and seconds > 0 else None

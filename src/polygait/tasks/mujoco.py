@@ -14,6 +14,7 @@ from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import BAD_STATE, divert_warnings
 from polygait.tasks.randomness import Draws
 from polygait.tasks.robot import (
+    Body,
     Motion,
     Physics,
     Robot,
@@ -93,6 +94,16 @@ class MujocoTask(BatchedTask):
         self._world = World(self.physics.batch)
         self._check()
         self._open(variation)
+
+    @property
+    def body(self) -> Body:
+        """What can be drawn of this task."""
+        return self.robot
+
+    @property
+    def poses(self) -> np.ndarray:
+        """(num_envs, position) How every robot stands, a live view."""
+        return self.physics.qpos
 
     def set_state(self, qpos: np.ndarray, qvel: np.ndarray, env_ids: EnvIds = None) -> np.ndarray:
         """Begin episodes at given states, one row of positions and velocities per environment."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import mujoco
 import numpy as np
@@ -17,6 +17,10 @@ from polygait.tasks.anatomy import model_anatomy
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.state import StateLayout
 from polygait.variations import Anatomy, Foot
+
+_Own = TypeVar("_Own", bound="Robot")
+GIVEN = "_given"
+"""The attribute of a robot that holds what it was made with."""
 
 
 class Physics(NamedTuple):
@@ -98,8 +102,30 @@ class Motors(ABC):
         """Set `physics.ctrl[rows]` for the next substep; what must last belongs in `physics.memory`."""
 
 
+@runtime_checkable
+class Body(Protocol):
+    """What can be drawn: a robot, or what an environment simulates."""
+
+    floor: str
+
+    @property
+    def feet(self) -> Mapping[str, str | tuple[str, ...]]:
+        """Each foot's name and its geoms."""
+        ...
+
+    def spec(self) -> mujoco.MjSpec:
+        """The model, before it is compiled."""
+        ...
+
+
 class Robot(ABC):
     """One robot and its task, written for all environments at once. Subclass it to bring your own."""
+
+    def __new__(cls: type[_Own], *args: Any, **options: Any) -> _Own:
+        """A robot remembers what it was made with: a run must be able to make it again."""
+        robot = object.__new__(cls)
+        object.__setattr__(robot, GIVEN, (args, options))
+        return robot
 
     name: str
     layout: StateLayout
@@ -228,7 +254,7 @@ def _own_sensors(model: mujoco.MjModel) -> list[int]:
     return [one for one in range(model.nsensor) if not model.sensor(one).name.startswith("polygait_")]
 
 
-def foot_geoms(robot: Robot) -> list[tuple[str, ...]]:
+def foot_geoms(robot: Body) -> list[tuple[str, ...]]:
     """The geoms of every foot."""
     return [(geoms,) if isinstance(geoms, str) else geoms for geoms in robot.feet.values()]
 

@@ -5,7 +5,7 @@ import pytest
 
 from polygait.episodes import Job, run_members
 from polygait.report.pictures.recording import record
-from polygait.report.pictures.scene import require_drawable
+from polygait.report.pictures.scene import require_robot
 
 
 def test_a_recording_is_its_episode_step_by_step(population):
@@ -21,7 +21,7 @@ def test_a_recording_is_its_episode_step_by_step(population):
 
 def test_poses_and_contacts_are_those_after_each_step(population):
     (one,) = record(population, [Job(2, "broken-leg", 5)])
-    task = require_drawable(population.make_task(1))
+    task = require_robot(population.make_task(1))
     task.set_variation("broken-leg")
     observation = task.reset(seeds=[5])
     states = []

@@ -119,6 +119,7 @@ class Regulation(Method):
     }
     default_alpha = 0.05
     simultaneous = False
+    needs_filter = True
     reports_novelty = True
     update_cost = 0.4
 

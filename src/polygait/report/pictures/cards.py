@@ -31,7 +31,7 @@ from polygait.report.pictures.scene import (
     Stage,
     bodies_above,
     is_planar,
-    require_drawable,
+    require_robot,
     torso,
 )
 from polygait.report.pictures.state_parts import state_patterns
@@ -65,7 +65,7 @@ def save_card(
     path = Path(path)
     if path.suffix not in (".svg", ".png"):
         raise UserError(f"Cannot write a picture as {path.name!r}.", "End its name in .svg or .png.")
-    svg = robot_card(require_drawable(make_task(name, **(options or {}))), renderer)
+    svg = robot_card(require_robot(make_task(name, **(options or {}))), renderer)
     if path.suffix == ".svg":
         data = svg.encode()
     else:

@@ -9,8 +9,7 @@ import numpy as np
 
 from polygait.errors import UserError
 from polygait.report.pictures.painters import Painter, make_painter
-from polygait.report.pictures.scene import Stage, changed_geoms, require_drawable
-from polygait.tasks.mujoco import MujocoTask
+from polygait.report.pictures.scene import Stage, changed_geoms, is_drawable, require_drawable
 from polygait.tasks.task import Task
 from polygait.tasks.vector_env import RenderModeError, TaskEnv, TaskVectorEnv
 
@@ -83,10 +82,10 @@ class Renderer:
         """One environment's robot, (height, width, 3) in 0…255."""
         task = self._task
         if self._stage is None or self._painter is None:
-            self._stage = Stage(task.robot, self._size)
+            self._stage = Stage(task.body, self._size)
             self._painter = make_painter(self._stage)
         changed = changed_geoms(task, task.variations[row], int(task.step_count[row]))
-        self._stage.pose(task.physics.qpos[row], changed)
+        self._stage.pose(task.poses[row], changed)
         return self._painter.paint()
 
     def close(self) -> None:
@@ -98,7 +97,7 @@ class Renderer:
 
 def _pictures(task: Task) -> dict[str, Any]:
     """Whether there are pictures, and how many make a second: one per step (for Gymnasium's RecordVideo)."""
-    if not isinstance(task, MujocoTask):
+    if not is_drawable(task):
         return {"render_modes": []}
     return {"render_fps": round(1 / (task.time_step or 1.0))}
 

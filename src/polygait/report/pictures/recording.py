@@ -9,6 +9,7 @@ import numpy as np
 
 from polygait.episodes import IDLE, Frame, Job, run_members
 from polygait.population.population import Population
+from polygait.report.pictures.scene import is_drawable
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.task import Task
 
@@ -52,15 +53,15 @@ def record(
         task = frame.task
         tasks[:] = [task]
         down = task.foot_contacts()
-        qpos = progress = None
-        if isinstance(task, MujocoTask):
-            qpos, progress = task.physics.qpos, task.robot.progress(task.physics)
+        qpos = task.poses if is_drawable(task) else None
+        progress = task.robot.progress(task.physics) if isinstance(task, MujocoTask) else None
         for row in np.flatnonzero(frame.job != IDLE).tolist():
             note = notes[frame.job[row]]
             note.down.append(down[row].copy())
             note.state.append(frame.step.observation[row])
-            if qpos is not None and progress is not None:
+            if qpos is not None:
                 note.qpos.append(qpos[row].copy())
+            if progress is not None:
                 note.progress.append(float(progress[row]))
 
     outcome = run_members(population, jobs, make, watch)

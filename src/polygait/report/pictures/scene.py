@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import mujoco
 import numpy as np
@@ -16,7 +16,7 @@ from polygait.errors import UserError
 from polygait.report.feet import foot_colours
 from polygait.tasks.gym import GymTask
 from polygait.tasks.mujoco import MujocoTask
-from polygait.tasks.robot import Robot, foot_geoms
+from polygait.tasks.robot import Body, foot_geoms
 from polygait.tasks.schedule import schedule
 from polygait.tasks.task import Task
 from polygait.variations import (
@@ -62,6 +62,33 @@ class Camera(NamedTuple):
     elevation: float
 
 
+@runtime_checkable
+class DrawableTask(Task, Protocol):
+    """A task with a body."""
+
+    variations: list[Variation]
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """What is simulated."""
+        ...
+
+    @property
+    def body(self) -> Body:
+        """What is drawn."""
+        ...
+
+    @property
+    def poses(self) -> np.ndarray:
+        """(num_envs, position) How every robot stands."""
+        ...
+
+    @property
+    def step_count(self) -> np.ndarray:
+        """(num_envs,) Steps since every episode began."""
+        ...
+
+
 class Framing(NamedTuple):
     """How a robot is taken into the picture."""
 
@@ -76,7 +103,7 @@ class Framing(NamedTuple):
 class Stage:
     """One robot to be drawn: its model in polygait's look, and its pose."""
 
-    def __init__(self, robot: Robot, size: tuple[int, int], framing: Framing | None = None) -> None:
+    def __init__(self, robot: Body, size: tuple[int, int], framing: Framing | None = None) -> None:
         framing = framing or Framing()
         self.size = size
         self.model = _dressed(robot, size)
@@ -130,8 +157,20 @@ class Stage:
         return np.array(self.size) / 2 + scale * seen[:, :2] / seen[:, 2:] * (1, -1)
 
 
-def require_drawable(task: Task) -> MujocoTask:
-    """Only a robot with a Robot file has a body that can be drawn."""
+def is_drawable(task: Task) -> TypeGuard[DrawableTask]:
+    """Whether a task simulates a MuJoCo model whose file is known: a robot, or one of Gymnasium's."""
+    return isinstance(task, MujocoTask | GymTask) and task.body is not None
+
+
+def require_drawable(task: Task) -> DrawableTask:
+    """The same task, or why it cannot be drawn."""
+    if not is_drawable(task):
+        raise not_drawable(task)
+    return task
+
+
+def require_robot(task: Task) -> MujocoTask:
+    """The same task, or why its parts cannot be shown by name."""
     if not isinstance(task, MujocoTask):
         raise not_drawable(task)
     return task
@@ -141,7 +180,8 @@ def not_drawable(task: Task) -> UserError:
     """Why a task cannot be drawn, and what can be done instead."""
     if isinstance(task, GymTask):
         return UserError(
-            f"{task.name} cannot be drawn: it is a Gymnasium environment without a Robot file.",
+            f"{task.name} cannot be drawn: it is a Gymnasium environment without a Robot file"
+            f"{'' if task.body is None else ', whose parts have no names'}.",
             "Gymnasium draws it: make it with render_mode='human', wrap it in RescaleAction(env, -1, 1) "
             "and step it with population.act(observation, member)[0].",
         )
@@ -161,7 +201,7 @@ def drawable_twin(name: str) -> str | None:
     return name.removesuffix("-bullet") if name.endswith("-bullet") else None
 
 
-def changed_geoms(task: MujocoTask, variation: Variation, moment: int) -> tuple[int, ...]:
+def changed_geoms(task: DrawableTask, variation: Variation, moment: int) -> tuple[int, ...]:
     """The geoms of all parts that a variation has changed at this step of an episode, or ever (LAST_STEP)."""
     geoms: set[int] = set()
     for scheduled in schedule([variation], task.anatomy):
@@ -204,7 +244,7 @@ def torso(model: mujoco.MjModel) -> int:
     return next((body for body in range(1, model.nbody) if model.body_dofnum[body]), model.nbody - 1)
 
 
-def _dressed(robot: Robot, size: tuple[int, int]) -> mujoco.MjModel:
+def _dressed(robot: Body, size: tuple[int, int]) -> mujoco.MjModel:
     """The robot's model with plain colours, soft light and a chequered floor; its mechanics stay."""
     spec = robot.spec()
     for unwanted in (*spec.lights, *(texture for texture in spec.textures if texture.type == _SKYBOX)):
@@ -252,7 +292,7 @@ def _room(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[float, float]:
     return float((high - low)[:2].max() / 2), float(high[2])
 
 
-def _leg_colours(model: mujoco.MjModel, robot: Robot) -> np.ndarray:
+def _leg_colours(model: mujoco.MjModel, robot: Body) -> np.ndarray:
     """The colour of every geom: a foot's for all bodies that carry only this foot, grey for the rest."""
     carried: dict[int, set[str]] = {}
     for foot, geoms in zip(robot.feet, foot_geoms(robot), strict=True):

@@ -21,10 +21,9 @@ from polygait.report.pictures.images import mp4, png
 from polygait.report.pictures.painters import Painter, make_painter
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.recording import Recording, record
-from polygait.report.pictures.scene import Stage, changed_geoms, require_drawable
+from polygait.report.pictures.scene import DrawableTask, Stage, changed_geoms, require_drawable
 from polygait.storage.files import write_atomically
 from polygait.study.engines import available_cores
-from polygait.tasks.mujoco import MujocoTask
 from polygait.variations import parse_variation
 
 FILM_SIZE = (480, 360)
@@ -103,9 +102,9 @@ class _Easel(NamedTuple):
 class Studio:
     """Draws the episodes of one robot: with rays on every core, with OpenGL in the one thread that may."""
 
-    def __init__(self, task: MujocoTask, size: tuple[int, int], renderer: str = "auto") -> None:
+    def __init__(self, task: DrawableTask, size: tuple[int, int], renderer: str = "auto") -> None:
         self._task = task
-        stage = Stage(task.robot, size)
+        stage = Stage(task.body, size)
         painter = make_painter(stage, renderer)
         self._easels = [_Easel(stage, painter)]
         if isinstance(painter, RayPainter):  # MuJoCo casts rays without Python's lock

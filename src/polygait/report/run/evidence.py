@@ -6,7 +6,6 @@ the same starts only, so all numbers of one condition come from one evaluation, 
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ import polars as pl
 
 from polygait.adaptation import Adaptation, read_adaptation
 from polygait.errors import UserError
-from polygait.evaluation import with_all_columns
+from polygait.evaluation import read_rows
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
@@ -39,6 +38,8 @@ class Measurement(NamedTuple):
     episodes: int
     seed: int
     made_with: str
+    robot: str | None
+    """The fingerprint of the task as it was then."""
 
     def __str__(self) -> str:
         return (
@@ -90,26 +91,44 @@ class Nominal(NamedTuple):
         )
 
 
-def measured_cells(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> list[dict[str, Any]]:
-    """Measured returns, one row per member and condition; `weights` are those of the members that are whole.
+class Present(NamedTuple):
+    """What a run is now: results of other members or of another robot do not speak about it."""
+
+    weights: Mapping[int, str]
+    """Of the members that are whole."""
+    robot: str | None
+    """The fingerprint of its task, where that can be made."""
+
+    def speaks_of(self, where: str, robot: str | None) -> bool:
+        """Whether a result is about the robot as it is; of early results and other tasks it is not known."""
+        return bool(where) or not robot or self.robot in (None, robot)
+
+
+def measured_cells(run: Path, present: Present, gaps: list[Gap]) -> list[dict[str, Any]]:
+    """Measured returns, one row per member and condition.
 
     Of several evaluations of a condition: the one of the most members, then of the most episodes, then of the
     first seed, then the last that was made.
     """
     found: dict[tuple[Any, ...], dict[Measurement, list[dict[str, Any]]]] = {}
-    for row in _measured_rows(run, gaps):
-        if weights.get(row["member"], row["weights"]) != row["weights"]:
+    rows = _measured_rows(run, gaps)
+    current = [row for row in rows if present.speaks_of(row["where"], row["robot"])]
+    if len(current) < len(rows):
+        again = f"polygait evaluate {run} --suite {rows[0]['suite']}"
+        gaps.append(Gap("Some results are left out", "the robot has changed since they were measured", again))
+    for row in current:
+        if present.weights.get(row["member"], row["weights"]) != row["weights"]:
             continue  # another member of the same number
         world = row["variation"] if row["scale"] is None else (row["condition"],)  # a sweep is one statement
         source = Measurement(*(row[name] for name in Measurement._fields))
         found.setdefault((row["where"], world), {}).setdefault(source, []).append(row)
     cells = []
     for sources in found.values():
-        rows = {source: _last_of_each(rows) for source, rows in sources.items()}
+        last = {source: _last_of_each(several) for source, several in sources.items()}
         source = sorted(
-            rows, key=lambda measurement: (len(rows[measurement]), measurement.episodes, -measurement.seed)
+            last, key=lambda measurement: (len(last[measurement]), measurement.episodes, -measurement.seed)
         )[-1]
-        cells += [row | {"source": str(source)} for row in rows[source]]
+        cells += [row | {"source": str(source)} for row in last[source]]
     return cells
 
 
@@ -123,10 +142,7 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
     for file in _files(run / "evaluations", ".parquet"):
         where, suite = _where(file.stem)
         try:
-            frame = pl.read_parquet(io.BytesIO(read_bounded(file, _LARGEST_FILE)))
-            frame = with_all_columns(frame)
-            if frame is None:
-                raise UserError("its columns are not those of an evaluation")
+            frame = read_rows(read_bounded(file, _LARGEST_FILE))
         except (UserError, OSError, pl.exceptions.PolarsError) as error:
             told = str(error).splitlines()[0]
             again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
@@ -134,13 +150,16 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
             continue
         if (where, suite) == ("", MESH):  # the rest has a section of its own
             frame = frame.filter(variation="nominal")
-        cells = frame.drop("returns", "progress").to_dicts()
-        rows += [row | {"where": where, "suite": suite} for row in cells]
+        for row in frame.drop("returns", "progress").to_dicts():
+            known = (
+                where if row["on"] is None else row["on"]
+            )  # earlier versions told it by the file's name alone
+            rows.append(row | {"where": known, "suite": suite})
     return rows
 
 
-def kept_adaptations(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> list[Adaptation]:
-    """All adaptations of these members, the strongest of each world first.
+def kept_adaptations(run: Path, present: Present, gaps: list[Gap]) -> list[Adaptation]:
+    """All adaptations of these members and this robot, the strongest of each world first.
 
     Strong is one of many members, then of many trials, then of many held-out episodes.
     """
@@ -152,8 +171,10 @@ def kept_adaptations(run: Path, weights: Mapping[int, str], gaps: list[Gap]) -> 
         except (UserError, OSError, ValueError) as error:
             gaps.append(Gap(f"{file.name} cannot be read", str(error).splitlines()[0], again))
             continue
-        if any(weights.get(member, own) != own for member, own in enumerate(one.weights)):
+        if any(present.weights.get(member, own) != own for member, own in enumerate(one.weights)):
             gaps.append(Gap(f"{file.name} is left out", "it was made with other members", again))
+        elif not present.speaks_of(one.config.on or "", one.robot):
+            gaps.append(Gap(f"{file.name} is left out", "the robot has changed since it was made", again))
         else:
             found.append(one)
     return sorted(found, key=_strength, reverse=True)

@@ -14,9 +14,11 @@ from polygait.population.manifest import MemberEntry
 from polygait.population.policies import GivenPopulation
 from polygait.population.population import Population, PopulationLike, run_path
 from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
 from polygait.report.run.evidence import (
     ChosenMember,
     Nominal,
+    Present,
     adaptation_source,
     kept_adaptations,
     measured_cells,
@@ -27,7 +29,8 @@ from polygait.report.run.mesh_evidence import MeshEvidence, mesh_evidence
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
 from polygait.suites import Condition, offered_suites
-from polygait.tasks.registry import make_task
+from polygait.tasks.fingerprint import fingerprint_of
+from polygait.tasks.task import Task
 
 POINTS = 160
 """Of one member's curve; more are averaged."""
@@ -105,11 +108,13 @@ def gather(path: PopulationLike) -> Findings:
     config = given.config if given else RunConfig.from_json(run.manifest["config"])
     population = given or _whole_members(run, gaps)
     weights = _weights(population)
-    adaptations = kept_adaptations(run.path, weights, gaps)
-    cells = _with_trials(measured_cells(run.path, weights, gaps), adaptations)
+    task = _task(config, run.manifest)
+    present = Present(weights, None if task is None else fingerprint_of(task).digest)
+    adaptations = kept_adaptations(run.path, present, gaps)
+    cells = _with_trials(measured_cells(run.path, present, gaps), adaptations)
     if not run.complete:
         gaps.append(Gap("Training is not finished", "more members are to come", f"polygait resume {path}"))
-    gaps += _unmeasured(str(path), cells, _offered(config))
+    gaps += _unmeasured(str(path), cells, offered_suites(task) if task else {})
     if not adaptations:
         gaps.append(
             Gap(
@@ -129,13 +134,12 @@ def gather(path: PopulationLike) -> Findings:
     return Findings(run, config, entries, population, log, cells, adaptations, nominal, mesh, gaps)
 
 
-def _offered(config: RunConfig) -> dict[str, list[Condition]]:
-    """The suites that change anything for the run's task; none where it cannot be made."""
+def _task(config: RunConfig, manifest: dict[str, Any]) -> Task | None:
+    """The run's task, where it can be made."""
     try:
-        task = make_task(config.task, **config.task_options)
+        return TrainedOn.of(manifest).make(config)
     except UserError:
-        return {}
-    return offered_suites(task)
+        return None
 
 
 def _unmeasured(path: str, cells: Sequence[dict[str, Any]], suites: dict[str, list[Condition]]) -> list[Gap]:

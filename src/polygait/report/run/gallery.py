@@ -17,7 +17,13 @@ from polygait.progress import Count, silent
 from polygait.report.pictures.cards import robot_card
 from polygait.report.pictures.images import mp4, png
 from polygait.report.pictures.recording import Recording, record
-from polygait.report.pictures.scene import changed_geoms, drawable_twin, not_drawable
+from polygait.report.pictures.scene import (
+    DrawableTask,
+    changed_geoms,
+    drawable_twin,
+    is_drawable,
+    not_drawable,
+)
 from polygait.report.pictures.video import (
     FRAMES_PER_SECOND,
     STRIP_FRAMES,
@@ -82,8 +88,12 @@ def open_gallery(findings: Findings, options: ReportConfig, report: Count = sile
             Gap("Nothing can be acted out", "no member's file is whole", "Restore the run from a copy.")
         )
         return gallery
-    task = population.make_task(1)
-    told = _stories(findings, task) if isinstance(task, MujocoTask) else []
+    try:
+        task = population.make_task(1)
+    except UserError as error:
+        gallery.gaps.append(Gap("Nothing can be acted out", error.problem, error.remedy))
+        return gallery
+    told = _stories(findings, task) if is_drawable(task) else []
     indices = [member.index for member in population.members]
     nominal = [Job(index, None, seed) for index in indices for seed in range(EPISODES)]
     usual = findings.best
@@ -102,13 +112,13 @@ def open_gallery(findings: Findings, options: ReportConfig, report: Count = sile
         words = {cell["member"]: does([cell], findings.nominal.best_speed) for cell in here}
         story = Story(condition, variation, choice, chosen, other, measured, words, here[0]["source"])
         gallery.stories.append(story)
-    if not isinstance(task, MujocoTask):
+    if not is_drawable(task):
         refusal, twin = not_drawable(task), drawable_twin(task.name)
         drawn = f"polygait render {findings.path} --on {twin} --out gait.mp4" if twin else refusal.remedy
         gallery.gaps.append(Gap("There are no pictures", refusal.problem, drawn))
     elif options.pictures or options.video:
         _draw(gallery, task, options, report)
-    if not options.video and isinstance(task, MujocoTask):
+    if not options.video and is_drawable(task):
         gallery.gaps.append(
             Gap(
                 "There are no films",
@@ -126,7 +136,7 @@ def _record(population: Population, jobs: Sequence[Job]) -> list[Recording]:
     return [replace(recording, job=job) for recording, job in zip(found, jobs, strict=True)]
 
 
-def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, ChosenMember]]:
+def _stories(findings: Findings, task: DrawableTask) -> list[tuple[str, str, ChosenMember]]:
     """Condition, variation and choice of every damage that can be seen."""
     stories = []
     whole = {member.index for member in findings.population.members} if findings.population else set()
@@ -140,7 +150,7 @@ def _stories(findings: Findings, task: MujocoTask) -> list[tuple[str, str, Chose
     return stories[:MOST_STORIES]
 
 
-def _draw(gallery: Gallery, task: MujocoTask, options: ReportConfig, report: Count) -> None:
+def _draw(gallery: Gallery, task: DrawableTask, options: ReportConfig, report: Count) -> None:
     shown = [recordings[0] for recordings in gallery.episodes.values()]
     damaged = [recording for story in gallery.stories for recording in (story.chosen, story.usual)]
     strips = {recording.job: recording for recording in [*shown, *damaged]} if options.pictures else {}
@@ -164,7 +174,8 @@ def _draw(gallery: Gallery, task: MujocoTask, options: ReportConfig, report: Cou
                 pictures = studio.pictures(recording, film_moments(recording, 1.0, FILM_SECONDS))
                 gallery.films[recording.job.member] = mp4(pictures, FRAMES_PER_SECOND)
                 step()
-    gallery.card = robot_card(task, options.renderer)
+    if isinstance(task, MujocoTask):
+        gallery.card = robot_card(task, options.renderer)
     step()
 
 

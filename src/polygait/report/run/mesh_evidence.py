@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polygait.errors import UserError
-from polygait.evaluation import with_all_columns
+from polygait.evaluation import read_rows
 from polygait.report.condition_words import condition_words
 from polygait.report.names import counted
 from polygait.resilience import (
@@ -47,13 +46,8 @@ def mesh_evidence(run: Path, weights: Mapping[int, str]) -> MeshEvidence | None:
     first seed. A file that cannot be read is told by whoever reads all evaluations.
     """
     try:
-        read = pl.read_parquet(
-            io.BytesIO(read_bounded(run / "evaluations" / f"{MESH}.parquet", _LARGEST_FILE))
-        )
+        frame = read_rows(read_bounded(run / "evaluations" / f"{MESH}.parquet", _LARGEST_FILE))
     except (UserError, OSError, pl.exceptions.PolarsError):
-        return None
-    frame = with_all_columns(read)
-    if frame is None:
         return None
     own = [weights.get(member) == one for member, one in frame.select("member", "weights").iter_rows()]
     parts = frame.filter(pl.Series(own, dtype=pl.Boolean)).partition_by(_SETTINGS, maintain_order=True)
