@@ -23,7 +23,7 @@ class TrainConfig:
     """A population to grow. `None` leaves a choice to robot and preset; run_config.py fills it in."""
 
     task: Annotated[Any, conf.Positional, conf.arg(metavar="TASK", constructor=str)]
-    """The robot, gym:ENV-ID, go2.xml, my_robot.py:MyRobot or package.module:MyRobot; in Python also a Robot."""
+    """The robot, gym:ENV-ID, go2.xml, my_robot.py:MyRobot or a module:MyRobot; in Python also a Robot."""
     method: str = "dir"
     """dir, smerl, dvd, multi or pg."""
     members: int | None = None
