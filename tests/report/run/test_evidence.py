@@ -6,6 +6,7 @@ import pytest
 from tests.report.run.measured import keep_adaptation, keep_evaluation, row, weights
 
 from polygait.report.run.evidence import (
+    Present,
     adaptation_source,
     kept_adaptations,
     measured_cells,
@@ -27,7 +28,7 @@ def cells(folder):
     known = {member: weights(member) for member in range(5)}
     return {
         (cell["variation"], cell["member"]): (cell["mean_return"], cell["source"])
-        for cell in measured_cells(folder, known, [])
+        for cell in measured_cells(folder, Present(known, None), [])
     }
 
 
@@ -65,7 +66,7 @@ def test_what_was_measured_of_other_members_is_left_out(folder):
 
 
 def strongest(folder):
-    return adaptation_source(kept_adaptations(folder, {}, [])[0])
+    return adaptation_source(kept_adaptations(folder, Present({}, None), [])[0])
 
 
 def test_the_strongest_adaptation_counts(folder):
@@ -76,7 +77,7 @@ def test_the_strongest_adaptation_counts(folder):
     assert strongest(folder) == "exhaustive adaptation (3 episodes each, seed 4)"
     keep_adaptation(folder, "broken-foot", [[8.0] * 3] * 5, best=2, seed=6, held_out=2)
     assert strongest(folder) == "exhaustive adaptation (3 episodes each, seed 6)"
-    assert len(kept_adaptations(folder, {}, [])) == 4
+    assert len(kept_adaptations(folder, Present({}, None), [])) == 4
 
 
 def test_a_race_is_named_with_its_options(folder):
