@@ -26,6 +26,8 @@ BULLET = {"minitaur-bullet": "polygait.tasks.bullet:make_bullet_minitaur"}
 """Tasks that need PyBullet."""
 GYM_PREFIX = "gym:"
 _COMMON = {"num_envs": 1, "seed": 0, "variation": None, "num_threads": None}
+_ATTRIBUTES = ("name", "layout", "frame_skip", "feet", "conditions", "removed")
+"""What every robot says about itself."""
 _gym_named: set[str] = set()
 """Gymnasium's environments that a user has named: `gym:module:ENV-ID` imports the module."""
 
@@ -155,15 +157,29 @@ def _robot(maker: type[Robot] | Robot, options: dict[str, Any]) -> Robot:
             )
         robot = copy.copy(maker)
     else:
+        if lacking := sorted(maker.__abstractmethods__):
+            raise _incomplete(maker, [f"{name}()" for name in lacking])
         taken = inspect.signature(maker).parameters
         for option in options:
             if option not in taken:
-                raise unknown_name(f"option of {maker.name}", option, [*taken, "max_episode_steps"])
+                raise unknown_name(
+                    f"option of {getattr(maker, 'name', maker.__qualname__)}",
+                    option,
+                    [*taken, "max_episode_steps"],
+                )
         robot = maker(**options)
+    if lacking := [name for name in _ATTRIBUTES if not hasattr(robot, name)]:
+        raise _incomplete(type(robot), lacking)
     if limit is not None:
         check_limit(limit)
         robot.max_episode_steps = limit
     return robot
+
+
+def _incomplete(kind: type[Robot], lacking: list[str]) -> UserError:
+    return UserError(
+        f"{kind.__qualname__} lacks {', '.join(lacking)}.", "Every Robot needs them (docs/own-robot.md)."
+    )
 
 
 def _gym_module(name: str) -> UserError:

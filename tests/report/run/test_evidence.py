@@ -89,8 +89,8 @@ def test_a_race_is_named_with_its_options(folder):
 def test_an_adaptation_of_other_members_is_left_out_and_told(folder):
     keep_adaptation(folder, "broken-foot", [[1.0], [2.0]], best=1, weights=["a", "b"])
     gaps: list[Gap] = []
-    assert len(kept_adaptations(folder, {0: "a", 1: "b", 2: "c"}, gaps)) == 1 and not gaps
-    assert not kept_adaptations(folder, {0: "a", 1: "other"}, gaps)
+    assert len(kept_adaptations(folder, Present({0: "a", 1: "b", 2: "c"}, None), gaps)) == 1 and not gaps
+    assert not kept_adaptations(folder, Present({0: "a", 1: "other"}, None), gaps)
     assert [gap.why for gap in gaps] == ["it was made with other members"]
 
 

@@ -71,8 +71,8 @@ def assert_complete(text):
 def test_a_page_of_a_gymnasium_task_advises_only_what_works(run):
     become_gymnasium(run)
     text = own_text(write_report(run).path)
-    assert "Walker2d-v5 cannot be drawn: it is a Gymnasium environment" in text
-    assert "render_mode=" in text and "not simulated" not in text and "TASK" not in text
+    assert "cannot be drawn" not in text  # it simulates a model of MuJoCo, whose file is known
+    assert "not simulated" not in text and "TASK" not in text
     assert "polygait render" not in text and "--suite damage" not in text and "--suite mesh" in text
 
 
