@@ -5,10 +5,12 @@ import pytest
 import polygait as pg
 from polygait.mesh import family_of, mesh_variations
 from polygait.suites import offered_suites, suite_conditions
+from polygait.tasks.mujoco import MujocoTask
 
 
 def test_hopper_has_every_joint_foot_and_sensor_part():
     task = pg.make_task("hopper")
+    assert isinstance(task, MujocoTask)
     joints = ("thigh_joint", "leg_joint", "foot_joint")
     assert mesh_variations(task) == [
         *(f"broken({joint}){mode}" for joint in joints for mode in ("", ":limp", ":weak=0.3")),
