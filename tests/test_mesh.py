@@ -10,6 +10,7 @@ from polygait.tasks.mujoco import MujocoTask
 
 def test_hopper_has_every_joint_foot_and_sensor_part():
     task = pg.make_task("hopper")
+    assert isinstance(task, MujocoTask)
     joints = ("thigh_joint", "leg_joint", "foot_joint")
     assert mesh_variations(task) == [
         *(f"broken({joint}){mode}" for joint in joints for mode in ("", ":limp", ":weak=0.3")),
