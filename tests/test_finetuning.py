@@ -94,7 +94,8 @@ def test_all_of_training_happens_in_the_changed_world(origin, tuned, tmp_path):
     assert model.shape[0] == 8 and all(not np.array_equal(row, nominal[0]) for row in model)
     summary = pg.load(tuned).members[0].summary
     assert {"nominal_return", "variation_return", "variation_falls"} <= summary.keys()
-    measured = pg.evaluate(tuned, suite=[WORLD, "nominal"], episodes=2)
+    shutil.copytree(tuned, tmp_path / "copy")  # results are kept in the folder
+    measured = pg.evaluate(tmp_path / "copy", suite=[WORLD, "nominal"], episodes=2)
     assert measured.height == 2
     assert "variation_return" not in pg.load(origin).members[0].summary
 
@@ -116,8 +117,6 @@ def test_the_origin_is_recorded_and_kept(origin, tuned):
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_crash_at_any_iteration_changes_nothing(at, origin, tuned, tmp_path, monkeypatch):
     tiny.save_every_iteration(monkeypatch)
-    moved = tmp_path / "origin"
-    shutil.copytree(origin, moved)
     with pytest.raises(Killed):
         pg.finetune(origin, WORLD, tmp_path / "run", crash_at(at), **SHORT)
     pg.resume(tmp_path / "run")

@@ -15,7 +15,7 @@ def read_back(command, monkeypatch):
     """The configuration that polygait would train after reading a command."""
     seen = []
     monkeypatch.setattr("polygait.runs.train", lambda config, out, report: seen.append((config, out)))
-    monkeypatch.setattr(training, "_run", lambda path, work, tensorboard: work(None))
+    monkeypatch.setattr(training, "show_training", lambda path, work, tensorboard: work(None))
     program, command, *words = shlex.split(command)
     assert (program, command) == ("polygait", "train")
     tyro.cli(training.train, args=words)
