@@ -9,6 +9,7 @@ import pytest
 from mujoco.batch import Batch
 
 import polygait as pg
+from polygait.variations import FORMS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "polygait"
@@ -29,8 +30,8 @@ FILE_ENDINGS = (
     "mp4",
     "py",
 )
-FOREIGN = {"gymnasium.make_vec", "make_vec_env", *(f"Batch.{name}" for name in dir(Batch))}
-"""Names of others that documents speak of like ours."""
+FOREIGN = {"gymnasium.make_vec", "make_vec_env", *(f"Batch.{name}" for name in dir(Batch)), *FORMS, "any"}
+"""Names of others that documents speak of like ours, and the keywords of the language of faults."""
 
 
 @functools.cache

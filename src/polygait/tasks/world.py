@@ -223,8 +223,8 @@ class _Times:
         here = self._begins < NEVER
         ends = bool((here & (self._lasts < NEVER)).any())
         self._is_plain = not ends
-        none = np.zeros(num_envs)
-        lost = [one.amounts[:, 2] if isinstance(one.effect, ModelChange) else none for one in effects]
+        lasting = np.zeros(num_envs)
+        lost = [one.amounts[:, 2] if isinstance(one.effect, ModelChange) else lasting for one in effects]
         self.loss = np.where(here, np.array(lost).reshape(shape), 0.0)
         """What effects lose with every step."""
         self.fade = bool(self.loss.any())
