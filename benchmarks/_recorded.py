@@ -68,9 +68,10 @@ def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
     file = cache / f"{Path(path).name}-{hashlib.sha256(question.encode()).hexdigest()[:8]}.npz"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(file, **_simulated(population, ["nominal", *families], plan))
+        told = _simulated(population, ["nominal", *families], plan)
+        np.savez_compressed(file, returns=told["return"], progress=told["progress"])
     with np.load(file) as kept:
-        values = kept[by]
+        values = kept["returns" if by == "return" else by]
     parts = np.split(values, [plan.matrix, plan.matrix + plan.pool], axis=2)
     return Recorded(tuple(families), tuple(families.values()), values[0], *(part[1:] for part in parts))
 

@@ -131,7 +131,7 @@ def main(arguments: list[str]) -> None:
     print(f"| run | members | damages | way to choose | {' | '.join(f'{n} trials' for n in TRIALS)} |")
     print(f"|---|---|---|---|{'---|' * len(TRIALS)}")
     for path in options.runs:
-        found = recorded(path, Plan(*options.episodes, options.steps), Path(options.cache), options.by)
+        found = recorded(path, Plan(*options.episodes, steps=options.steps), Path(options.cache), options.by)
         size = f"{found.pool.shape[1]} | {len(telling(found))}"
         for name, choose in CHOOSERS.items():
             row = " | ".join(f"{share:.3f}" for share in shares(found, choose, options.draws))

@@ -141,8 +141,8 @@ def as_function(name: str, policy: Any) -> Act:
     """Whatever acts, as a function of many observations."""
     if isinstance(policy, str | os.PathLike):
         return _onnx(name, Path(policy))
-    if callable(predict := getattr(policy, "predict", None)):
-        return lambda observations: predict(observations, deterministic=True)[0]
+    if hasattr(policy, "predict"):
+        return lambda observations: policy.predict(observations, deterministic=True)[0]
     if callable(policy):
         return policy
     raise UserError(
