@@ -119,7 +119,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("runs", nargs="+", help="run folders")
     parser.add_argument("--draws", type=int, default=50, help="afternoons drawn per damage")
     parser.add_argument(
-        "--by", choices=("return", "progress"), default="return", help="what trials are told in"
+        "--by", choices=("returns", "progress"), default="returns", help="what trials are told in"
     )
     usual = Plan()
     parser.add_argument("--steps", type=int, default=usual.steps, help="length of an episode")
