@@ -144,7 +144,7 @@ def as_function(name: str, policy: Any) -> Act:
     if hasattr(policy, "predict"):
         return lambda observations: policy.predict(observations, deterministic=True)[0]
     if callable(policy):
-        return policy
+        return lambda observations: np.asarray(policy(observations))
     raise UserError(
         f"The policy {name!r} is {policy!r}, which cannot act.",
         "Give a function of observations, an object with predict(), or the path of an .onnx file.",
