@@ -60,7 +60,7 @@ def damages(population: pg.Population) -> dict[str, str]:
 
 
 def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
-    """What the members of a run do under damage, by "return" or "progress"; simulated once and kept."""
+    """What the members of a run do under damage, by "returns" or "progress"; simulated once and kept."""
     population = pg.load(path)
     families = damages(population)
     weights = [population.weights(place) for place in range(len(population))]
@@ -68,8 +68,8 @@ def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
     file = cache / f"{Path(path).name}-{hashlib.sha256(question.encode()).hexdigest()[:8]}.npz"
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        found: dict[str, Any] = _simulated(population, ["nominal", *families], plan)
-        np.savez_compressed(file, **found)
+        told = _simulated(population, ["nominal", *families], plan)
+        np.savez_compressed(file, returns=told["returns"], progress=told["progress"])
     with np.load(file) as kept:
         values = kept[by]
     parts = np.split(values, [plan.matrix, plan.matrix + plan.pool], axis=2)
@@ -79,7 +79,7 @@ def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
 def _simulated(population: pg.Population, worlds: list[str], plan: Plan) -> dict[str, np.ndarray]:
     """(world, member, episode) Returns and metres."""
     seeds = episode_seeds(0, 0, plan.matrix + plan.pool + plan.held_out)
-    found: dict[str, list[np.ndarray]] = {"return": [], "progress": []}
+    found: dict[str, list[np.ndarray]] = {"returns": [], "progress": []}
     for place, world in enumerate(worlds):
         jobs = [Job(member, world, seed) for member in range(len(population)) for seed in seeds]
         begun, now = np.zeros(len(jobs)), np.zeros(len(jobs))
@@ -93,7 +93,7 @@ def _simulated(population: pg.Population, worlds: list[str], plan: Plan) -> dict
         outcome = run_members(
             population, jobs, lambda count: population.make_task(count, max_episode_steps=plan.steps), watch
         )
-        found["return"].append(outcome.total_reward.reshape(len(population), -1))
+        found["returns"].append(outcome.total_reward.reshape(len(population), -1))
         found["progress"].append((now - begun).reshape(len(population), -1))
         print(f"{population.path.name}: {place + 1} of {len(worlds)} worlds, {world}", file=sys.stderr)
     return {name: np.stack(values) for name, values in found.items()}

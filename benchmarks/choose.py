@@ -96,18 +96,19 @@ CHOOSERS: dict[str, Chooser] = {
 }
 
 
-def shares(found: Recorded, choose: Chooser, draws: int) -> np.ndarray:
-    """(number of trials,) The chosen member's worth as a share of the best one's, over damages and draws.
-
-    A damage in which nobody is worth a fifth of the best nominal return says nothing about choosing.
-    """
-    worth = found.held_out.mean(axis=2)
+def telling(found: Recorded) -> list[int]:
+    """The damages that say something about choosing: somebody is worth something there."""
     least = USELESS * max(0.0, float(found.nominal.mean(axis=1).max()))
-    told = [damage for damage in range(len(worth)) if worth[damage].max() > least]
+    return np.flatnonzero(found.held_out.mean(axis=2).max(axis=1) > least).tolist()
+
+
+def shares(found: Recorded, choose: Chooser, draws: int) -> np.ndarray:
+    """(number of trials,) The chosen member's worth as a share of the best one's, over damages and draws."""
+    worth = found.held_out.mean(axis=2)
     rows = [
         np.clip(worth[damage][choose(found, damage, np.random.default_rng([damage, draw]))], 0, None)
         / worth[damage].max()
-        for damage in told
+        for damage in telling(found)
         for draw in range(draws)
     ]
     return np.mean(rows, axis=0)
@@ -118,7 +119,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("runs", nargs="+", help="run folders")
     parser.add_argument("--draws", type=int, default=50, help="afternoons drawn per damage")
     parser.add_argument(
-        "--by", choices=("return", "progress"), default="return", help="what trials are told in"
+        "--by", choices=("returns", "progress"), default="returns", help="what trials are told in"
     )
     usual = Plan()
     parser.add_argument("--steps", type=int, default=usual.steps, help="length of an episode")
@@ -133,7 +134,7 @@ def main(arguments: list[str]) -> None:
         known, drawn, held_out = options.episodes
         plan = Plan(known, drawn, held_out, options.steps)
         found = recorded(path, plan, Path(options.cache), options.by)
-        size = f"{found.pool.shape[1]} | {len(found.conditions)}"
+        size = f"{found.pool.shape[1]} | {len(telling(found))}"
         for name, choose in CHOOSERS.items():
             row = " | ".join(f"{share:.3f}" for share in shares(found, choose, options.draws))
             print(f"| {Path(path).name} | {size} | {name} | {row} |", flush=True)

@@ -28,8 +28,8 @@ LEGS = np.array(
 """Two kinds of gaits, (world, member): the first two need the left leg, the others the right one."""
 
 
-def informed(values: np.ndarray, trials: int = 10, **options: Any) -> Informed:
-    selector = Informed(InformedConfig(trials, **options), np.ones(values.shape[1]))
+def informed(values: np.ndarray, trials: int = 10, max_falls: int | None = None) -> Informed:
+    selector = Informed(InformedConfig(trials, max_falls), np.ones(values.shape[1]))
     selector.learn(Matrix(tuple(map(str, range(len(values)))), values, np.full(values.shape, 0.04)))
     return selector
 

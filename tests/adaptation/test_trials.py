@@ -102,7 +102,7 @@ def test_what_is_no_number_is_refused_and_nothing_is_lost(run, value):
     with pytest.raises(UserError, match="must be a finite number"):
         trials.tell(member, value)
     assert len(trials.told) == len(pg.Trials(run).told) == 2 and trials.ask() == member
-    trials.tell(member, np.float32(2.5))  # pyright: ignore[reportArgumentType]
+    trials.tell(member, np.float64(2.5))
     assert pg.Trials(run).told[-1].value == 2.5
 
 

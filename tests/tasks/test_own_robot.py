@@ -1,6 +1,5 @@
 """Robots that do as users' robots do: sensors that are read, views that are handed out."""
 
-
 import mujoco
 import numpy as np
 import pytest

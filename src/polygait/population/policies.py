@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -137,20 +137,14 @@ class _GivenActor:
         return np.stack([act(rows) for act, rows in pairs])
 
 
-def _predicting(predict: Callable[..., Any]) -> Act:
-    """A model of Stable-Baselines3, whose predict() also returns a hidden state."""
-    return lambda observations: np.asarray(predict(observations, deterministic=True)[0])
-
-
 def as_function(name: str, policy: Any) -> Act:
     """Whatever acts, as a function of many observations."""
     if isinstance(policy, str | os.PathLike):
         return _onnx(name, Path(policy))
-    predict: Any = getattr(policy, "predict", None)
-    if callable(predict):
-        return _predicting(predict)
+    if hasattr(policy, "predict"):
+        return lambda observations: policy.predict(observations, deterministic=True)[0]
     if callable(policy):
-        return cast(Act, policy)
+        return lambda observations: np.asarray(policy(observations))
     raise UserError(
         f"The policy {name!r} is {policy!r}, which cannot act.",
         "Give a function of observations, an object with predict(), or the path of an .onnx file.",
