@@ -28,7 +28,7 @@ class Point(NamedTuple):
     mean_return: float
     falls: float
     """The share of test episodes that ended before their time."""
-    progress: float = math.nan
+    progress: float = 0.0
     """Metres in an episode, where they were counted."""
 
 

@@ -74,6 +74,9 @@ def test_every_option_that_takes_several_values_is_known():
         "adapt": ["--set"],
         "filters": ["--remove"],
         "motivation": ["--set"],
+        "finetune": ["--set"],
+        "tasks": ["--set"],
+        "trial": ["--set"],
     }
 
 

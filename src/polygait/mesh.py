@@ -53,7 +53,8 @@ def mesh_variations(task: Task) -> list[str]:
 def _wanted(task: Task) -> Iterator[str]:
     anatomy = task.anatomy
     for joint in dict.fromkeys(anatomy.actions if anatomy.motors is None else anatomy.motors):
-        yield f"broken({joint})"
+        angle = anatomy.lock_angle(joint)
+        yield f"broken({joint})" + (f":lock={angle:.4g}" if angle else "")
         yield f"broken({joint}):limp"
         yield f"broken({joint}):weak={WEAK}"
     for foot in anatomy.feet.values():

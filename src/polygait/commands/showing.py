@@ -20,7 +20,7 @@ TaskName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 def tasks(name: TaskName = "", /, *, options: Annotated[TasksConfig, Flat], json: Json = False) -> None:
     """The robots, or one robot's state parts, actions, filter, conditions, joints and bodies.
 
-    Example: polygait tasks go2.xml --picture go2.svg
+    Example: polygait tasks walker --picture walker.svg
 
     Args:
         name: The robot to describe, or a model file such as go2.xml; all robots are listed when left out.

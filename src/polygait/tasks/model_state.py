@@ -225,7 +225,9 @@ def _conditions(model: mujoco.MjModel, shape: Morphology) -> dict[str, str]:
         ]
         for joint in named:
             name = model.joint(joint).name
-            found[f"broken-{_dashed(name)}"] = f"broken({name})"
+            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (0.0, 0.0)
+            angle = min(max(0.0, low), high)  # as near to 0 as the joint can go
+            found[f"broken-{_dashed(name)}"] = f"broken({name})" + (f":lock={angle:.4g}" if angle else "")
         if named:
             joints = ",".join(model.joint(joint).name for joint in named)
             found[f"motor-failure-{_dashed(limb.name)}"] = f"motor({joints})"

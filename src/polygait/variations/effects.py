@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -145,6 +146,11 @@ class Anatomy:
     """The names of the observation's parts, coarse ones before those inside them."""
     qpos_rows: Mapping[str, int] = field(default_factory=dict)
     """Where joints stand among the positions."""
+
+    def lock_angle(self, joint: str) -> float:
+        """Where a joint locks that is said to be broken: at 0, or as near to it as its range allows."""
+        low, high = self.joint_ranges.get(joint, (-math.inf, math.inf))
+        return 0.0 if self.locks_at_zero else min(max(0.0, low), high)
 
     def joint_names(self, patterns: Names) -> list[str]:
         """The names of the joints that match."""

@@ -78,11 +78,8 @@ class BrokenJoint(Targeted):
     def _angle(self, joint: str, anatomy: Anatomy) -> float:
         if self.amount is not None:
             return float(self.amount)
-        low, high = anatomy.joint_ranges.get(joint, (-math.inf, math.inf))
-        if low <= 0.0 <= high or anatomy.locks_at_zero:
-            return 0.0
-        angle = min(max(0.0, low), high)
-        if (joint, angle) not in _told:
+        angle = anatomy.lock_angle(joint)
+        if angle and (joint, angle) not in _told:
             _told.add((joint, angle))
             warnings.warn(
                 f"{joint} cannot reach the angle 0: broken({joint}) locks it at {angle:.4g}, the nearest in "

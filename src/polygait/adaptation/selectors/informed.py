@@ -26,6 +26,9 @@ LEAST_NOISE = 0.1
 CAUTION = 0.6
 """Standard deviations by which a choice must be sure to be better: the best of many guesses is flattered."""
 
+_COLUMNS = {"return": "returns", "progress": "progress"}
+"""Where an evaluation keeps what trials are told in."""
+
 
 @dataclass(frozen=True)
 class InformedConfig:
@@ -37,8 +40,8 @@ class InformedConfig:
     """A member that has fallen so often is tried no more."""
     prior: str = "mesh"
     """The suite in which members were evaluated."""
-    by: Literal["returns", "progress"] = "returns"
-    """What trials are told in: returns, or metres."""
+    by: Literal["return", "progress"] = "return"
+    """What trials are told in: return, or progress in metres."""
 
 
 class Informed(Selector):
@@ -50,7 +53,7 @@ class Informed(Selector):
     config: InformedConfig
 
     def prepare(self, population: Population) -> None:
-        self.learn(read_matrix(population, self.config.prior, self.config.by))
+        self.learn(read_matrix(population, self.config.prior, _COLUMNS[self.config.by]))
 
     def learn(self, matrix: Matrix) -> None:
         """Take what is known; values are compared in standard deviations of it."""

@@ -185,5 +185,5 @@ def _growth(shown: Shown) -> dict[str, AnyChart]:
 
 CHARTS = (
     RunChart("mesh", MESH, _map, _map_caption),
-    RunChart("mesh", MESH, _growth, role=None),
+    RunChart("mesh-growth", MESH, _growth, role=None),
 )

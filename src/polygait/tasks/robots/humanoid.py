@@ -68,6 +68,10 @@ _STATE = {
 _FORCES = _per_body("contact", _WRENCH)
 
 
+_LOCKS = {"knee": ":lock=-0.0349"}
+"""A knee cannot be quite straight."""
+
+
 class Humanoid(Robot):
     """Reward: 1.25·velocity + 5 while healthy − 0.1·‖controls‖² − 5·10⁻⁷·‖contact forces‖² (at most 10).
 
@@ -85,7 +89,7 @@ class Humanoid(Robot):
     )
     conditions = {
         **{
-            f"broken-{side}-{joint.replace('_', '-')}": f"broken({side}_{joint})"
+            f"broken-{side}-{joint.replace('_', '-')}": f"broken({side}_{joint}){_LOCKS.get(joint, '')}"
             for side in ("right", "left")
             for joint in _LEG
         },
