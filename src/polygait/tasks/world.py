@@ -112,7 +112,7 @@ class World:
     def restore(self, snapshot: Mapping[str, np.ndarray], step_count: np.ndarray) -> None:
         """Bring back that memory, and every row as it is at these step counts."""
         due = self._times.due(step_count)
-        changed = np.concatenate([due, self._active]).any(axis=0)
+        changed = np.asarray(np.concatenate([due, self._active]).any(axis=0))
         self._step_count = step_count.copy()
         if self._angles is not None:
             self._angles[:] = snapshot[_ANGLES]
