@@ -58,8 +58,8 @@ def check_timing(timing: Timing, example: str) -> None:
     named = {"onset": 0, "duration": 1, "latest": 0, "period": 1}
     for name, least in named.items():
         value: Any = getattr(timing, name)
-        whole = isinstance(value, int) and not isinstance(value, bool) and least <= value <= LAST_STEP
-        if (value is not None or name == "onset") and not whole:
+        fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= LAST_STEP
+        if (value is not None or name == "onset") and not fits:
             raise UserError(
                 f"An edit's {name} must be a whole number of steps from {least} to 10⁹, got {value!r}.",
                 f"Write for example {example}@300 or {example}@300..500.",
