@@ -36,7 +36,8 @@ from polygait.learning.acting import ALONE
 from polygait.learning.learner import PolicyState
 from polygait.learning.stacking import member_of
 from polygait.population.store import RunFolder
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 from polygait.runs import begin_resolved
 from polygait.versions import versions
 

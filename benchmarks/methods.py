@@ -24,7 +24,7 @@ from benchmarks._timing import rates, ratio
 from benchmarks.tasks import GYMNASIUM
 from benchmarks.train import Course, begun, frozen_models
 from polygait import training
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.versions import versions
 
 MEMBERS = 10

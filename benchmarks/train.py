@@ -35,7 +35,8 @@ from benchmarks.tasks import GYMNASIUM
 from polygait import learning, training
 from polygait.config import PPOConfig
 from polygait.diversity.method import Setting, Tensors
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 from polygait.runs import begin
 from polygait.tasks.task import Task
 from polygait.versions import versions

@@ -13,7 +13,8 @@ from polygait.diversity.method import Method
 from polygait.diversity.registry import METHODS
 from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 from polygait.tasks.defaults import PRESETS
 
 OWN = ("polygait.learning.learners.", "polygait.diversity.methods.")

@@ -12,7 +12,7 @@ import pytest
 
 import polygait as pg
 from polygait.population.store import RunFolder
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.runs import _wanted
 from polygait.variations import BrokenJoint
 from tests import tiny

@@ -18,7 +18,8 @@ from polygait.learning.stacking import member_of
 from polygait.population.population import section
 from polygait.population.store import RunFolder
 from polygait.report.run.reproduce import run_command
-from polygait.run_config import RunConfig, resolve_finetuning
+from polygait.resolving import resolve_finetuning
+from polygait.run_config import RunConfig
 from polygait.training import make_cohort
 from tests import tiny
 from tests.tiny import Killed, assert_same_run, crash_at, digests

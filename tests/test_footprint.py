@@ -5,7 +5,7 @@ import pytest
 import polygait as pg
 from polygait.errors import UserError
 from polygait.footprint import Footprint, require_training_memory, training_footprint
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.runs import resume
 from tests import tiny
 

@@ -12,7 +12,7 @@ from polygait.population.store import RunFolder
 from polygait.report.names import method_colour, method_title
 from polygait.report.study.contents import study_figures, study_sources
 from polygait.report.study.report import write_report
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder, run_job
 from polygait.study.results import read_results

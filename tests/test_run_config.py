@@ -20,7 +20,8 @@ from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
 from polygait.learning.registry import LEARNERS
 from polygait.population.store import RunFolder
-from polygait.run_config import RunConfig, is_foreign, resolve
+from polygait.resolving import is_foreign, resolve
+from polygait.run_config import RunConfig
 from polygait.tasks.defaults import PRESETS
 
 OWN_LEARNERS = ("ppo", "sac")
@@ -532,7 +533,7 @@ def test_damage_is_named_without_type_checks_too():
     """As users run it: the tests' own type checks must not be what finds the damage."""
     program = (
         "from polygait.config import TrainConfig; from polygait.errors import UserError\n"
-        "from polygait.run_config import RunConfig, resolve\n"
+        "from polygait.resolving import resolve; from polygait.run_config import RunConfig\n"
         "data = resolve(TrainConfig('walker')).to_json()\n"
         "for part in ({'learner': 'large'}, {'method_config': None}, {'learner': [1, 2]}):\n"
         "    try:\n"
@@ -557,7 +558,7 @@ def test_wishes_of_a_wrong_kind_are_named_together():
     code = """
 import numpy as np
 import polygait as pg
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 
 try:
     resolve(pg.TrainConfig("walker", members="5", steps=1.5, envs=True))

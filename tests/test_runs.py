@@ -26,7 +26,7 @@ WORLDS = {
     "worlds": "nominal, broken(any(*)):hold@2..9, delay=0..2, sensor(any(*)):drop=0.3, push=-20..20N@random",
     "curriculum": 0.5,
 }
-PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4}
+PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")

@@ -5,7 +5,8 @@ import pytest
 
 import polygait as pg
 from polygait.errors import UserError
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 from polygait.tasks.gym import GymTask
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.hopper import Hopper

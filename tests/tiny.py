@@ -18,7 +18,7 @@ import polygait as pg
 from polygait import training
 from polygait.diversity.registry import METHODS
 from polygait.population.store import RunFolder
-from polygait.run_config import is_foreign
+from polygait.resolving import is_foreign
 
 SETTINGS = (
     "ppo.rollout_steps=64",

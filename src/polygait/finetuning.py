@@ -11,7 +11,7 @@ from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.store import RunFolder
 from polygait.progress import Count, Report, silent
-from polygait.run_config import resolve_finetuning
+from polygait.resolving import resolve_finetuning
 from polygait.runs import begin_resolved, go_on
 from polygait.variations import Edit, Variation, parse_variation, variation_text
 

@@ -19,7 +19,8 @@ from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 from polygait.tasks.batched import set_worlds
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.given import check_remade, with_named_task

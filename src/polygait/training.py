@@ -41,6 +41,7 @@ from polygait.learning.rollout import (
 )
 from polygait.learning.stacking import member_of
 from polygait.population.checkpoints import Checkpoint
+from polygait.population.migrations import migrated_state
 from polygait.population.population import continued, member_tensors, section
 from polygait.population.store import RunFolder
 from polygait.population.trained_on import TrainedOn
@@ -289,21 +290,7 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
     cohort.task.restore(checkpoint.section("task."))
     cohort.learner.restore(checkpoint.section("learner."))
     unknown = {f".scale{name}": array for name, array in flatten_tree(like.scale).items()}
-    return unflatten_tree(like, unknown | _migrated(checkpoint.section("state")))
-
-
-def _migrated(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The state of a checkpoint under the names of today: 0.1 kept networks and normaliser side by side."""
-    if not any(name.startswith(".normalizer") for name in tensors):
-        return tensors
-    renamed = {".learner": ".learner.networks", ".normalizer": ".learner.normalizer"}
-    renamed[".kept.brain"] = ".kept.policies"
-    return {
-        next(
-            (new + name.removeprefix(old) for old, new in renamed.items() if name.startswith(old)), name
-        ): array
-        for name, array in tensors.items()
-    }
+    return unflatten_tree(like, unknown | migrated_state(checkpoint.section("state")))
 
 
 def _write_members(cohort: Cohort, state: LoopState) -> None:

@@ -14,7 +14,7 @@ from tests.study import small
 import polygait as pg
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
 from polygait.study.study_file import TRAINING
 

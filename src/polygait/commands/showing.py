@@ -29,7 +29,7 @@ def tasks(name: TaskName = "", /, *, options: Annotated[TasksConfig, Flat], json
     if options.picture is not None or options.check or options.write is not None:
         _with_one_robot(name, json, options)
         return
-    from polygait.run_config import task_options
+    from polygait.resolving import task_options
     from polygait.tasks.describe import describe_task
     from polygait.tasks.registry import task_names
 
@@ -122,7 +122,7 @@ def report(
 
 def _with_one_robot(name: str, json: bool, wanted: TasksConfig) -> None:
     """What is to be done with a robot instead of describing it."""
-    from polygait.run_config import task_options
+    from polygait.resolving import task_options
 
     options = task_options(wanted.settings)
     if sum((wanted.picture is not None, wanted.check, wanted.write is not None)) > 1:

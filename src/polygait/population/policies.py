@@ -20,6 +20,7 @@ from polygait.learning.rollout import Actor
 from polygait.population.manifest import MemberEntry
 from polygait.population.population import Member, Population
 from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
 from polygait.run_config import RunConfig
 from polygait.storage.files import refuse_links
 from polygait.tasks.registry import make_task
@@ -54,6 +55,7 @@ class GivenPopulation(Population):
         self.config = _config(task, options, len(policies))
         self.layout, self.filter = robot.layout, robot.default_filter
         self.action_size = robot.action_size
+        self.trained_on = TrainedOn(robot.layout.names, "", None, versions()["mujoco"])
         self.members = [
             Member(index, 0, {}, self._checked_policy(name, policy), str(name))
             for index, (name, policy) in enumerate(policies.items())
@@ -91,6 +93,11 @@ class GivenPopulation(Population):
         ]
         manifest = {
             "config": {"task": self.config.task, "method": GIVEN},
+            "task": {
+                "name": self.config.task,
+                "observation": self.layout.size,
+                "action": self.action_size,
+            },
             "layout": self.layout.to_json(),
             "filter": self.filter.to_json(),
             "versions": versions(),

@@ -16,7 +16,8 @@ from polygait.config import TrainConfig
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
 from polygait.population.results import file_name
-from polygait.run_config import RunConfig, is_foreign, resolve
+from polygait.resolving import is_foreign, resolve
+from polygait.run_config import RunConfig
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.study_file import TRAINING, counted, entry_kinds, has_bonus, study_problems, tables
 from polygait.tasks.fingerprint import fingerprint_of
@@ -159,8 +160,11 @@ class Study:
 
 @functools.lru_cache(maxsize=64)
 def _robot(task: str, options: str) -> str:
-    """The fingerprint of somebody's robot."""
-    return fingerprint_of(remake_task(task, **json.loads(options))).digest
+    """The fingerprint of somebody's robot; nothing where its code is not known here."""
+    try:
+        return fingerprint_of(remake_task(task, **json.loads(options))).digest
+    except UserError:
+        return ""
 
 
 def read_study(path: str | Path) -> Study:

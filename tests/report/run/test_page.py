@@ -125,9 +125,9 @@ def test_the_mesh_has_a_section_of_its_own(run):
     charts = re.findall(r'data-chart="([^"]+)"', text)
     assert [one for one in charts if one.startswith("mesh")] == [
         "mesh",
-        "mesh-survival",
-        "mesh-speed",
-        "mesh-return",
+        "mesh-growth-survival",
+        "mesh-growth-speed",
+        "mesh-growth-return",
     ]
     assert "The mesh is not measured" not in text
 

@@ -8,7 +8,7 @@ import tyro
 import polygait as pg
 from polygait.commands import training
 from polygait.report.run.reproduce import train_command
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 
 
 def read_back(command, monkeypatch):

@@ -20,7 +20,7 @@ from polygait.report.study.page import caption, study_page, write_study_page
 from polygait.report.study.report import write_report
 from polygait.report.study.sources import published
 from polygait.report.study.tables import all_tables
-from polygait.run_config import resolve
+from polygait.resolving import resolve
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder

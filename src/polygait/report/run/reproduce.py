@@ -10,7 +10,8 @@ from typing import Any
 
 from polygait.config import TrainConfig
 from polygait.config.settings import setting_text
-from polygait.run_config import RunConfig, resolve
+from polygait.resolving import resolve
+from polygait.run_config import RunConfig
 
 _ALWAYS = ("method", "members", "steps", "seed")
 """Options that are told even where they are the usual ones."""
