@@ -42,7 +42,17 @@ def test_the_robust_preset_mends_the_known_flaws():
     run = resolved()
     assert (run.preset, run.keep, run.envs, run.remove) == ("robust", "last", 64, None)
     ppo, own = run.learner, run.method_config
-    assert ppo == PPOConfig(anneal_iterations=run.iterations)
+    assert ppo == PPOConfig(
+        anneal_iterations=run.iterations,
+        minibatch_size=64,
+        adam_epsilon=1e-5,
+        hidden_init_scale=1.414,
+        policy_init_scale=0.01,
+        recompute_advantages=True,
+        rollout_steps=2048,
+        discount=0.995,  # of Walker, which falls with less
+    )
+    assert resolved(task="hopper").learner.discount == 0.99  # which stands still with more
     assert own == DirConfig()
     assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
     assert ppo.entropy_coefficient == 0
@@ -150,7 +160,7 @@ def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("steps", "iterations"), [(1, 1), (4096, 1), (4097, 2), (2_000_000, 489), (4096 * 489, 489)]
+    ("steps", "iterations"), [(1, 1), (2048, 1), (2049, 2), (2_000_000, 977), (2048 * 977, 977)]
 )
 def test_steps_are_rounded_up_to_whole_rollouts(steps, iterations):
     run = resolved(steps=steps)
@@ -168,7 +178,7 @@ def test_pg_is_one_policy_with_the_steps_of_as_many_members_as_asked():
         resolved(method="pg", steps=5000).iterations
         == resolved(method="pg", steps=5000, members=1).iterations
     )
-    assert resolved(method="pg", steps=5000).steps == 2 * 4096
+    assert resolved(method="pg", steps=5000).steps == 3 * 2048
     for overrides in ((), ("ppo.rollout_steps=1_024",)):
         many = resolved(*overrides, method="multi", steps=5000, members=7)
         one = resolved(*overrides, method="pg", steps=5000, members=7)
@@ -192,10 +202,10 @@ CHANGES = {
     "ppo.anneal_to": ("0.1", 0.1),
     "ppo.desired_kl": ("0.01", 0.01),
     "ppo.final_std": ("0.2", 0.2),
-    "ppo.recompute_advantages": ("true", True),
-    "ppo.hidden_init_scale": ("1.414", 1.414),
-    "ppo.policy_init_scale": ("0.01", 0.01),
-    "ppo.adam_epsilon": ("1e-5", 1e-5),
+    "ppo.recompute_advantages": ("false", False),
+    "ppo.hidden_init_scale": ("1.2", 1.2),
+    "ppo.policy_init_scale": ("0.1", 0.1),
+    "ppo.adam_epsilon": ("1e-6", 1e-6),
     "ppo.minibatch_size": ("1_024", 1024),
     "ppo.epochs": ("5", 5),
     "ppo.discount": ("1", 1.0),
@@ -409,11 +419,11 @@ def test_an_impossible_value_is_a_users_mistake(text):
 
 
 def test_a_minibatch_cannot_exceed_what_there_is():
-    assert "smerl.minibatch_size 8193 exceeds" in problems(
-        "smerl.minibatch_size=8193", method="smerl", members=2
+    assert "smerl.minibatch_size 4097 exceeds" in problems(
+        "smerl.minibatch_size=4097", method="smerl", members=2
     )
     assert (
-        resolved("smerl.minibatch_size=8192", method="smerl", members=2).method_config.minibatch_size == 8192
+        resolved("smerl.minibatch_size=4096", method="smerl", members=2).method_config.minibatch_size == 4096
     )
 
 
@@ -461,7 +471,7 @@ def test_unknown_names_get_near_matches_together():
 
 
 def test_environments_must_share_the_rollout():
-    assert "envs 60 cannot share the 4096 steps of ppo between two updates" in problems(envs=60)
+    assert "envs 60 cannot share the 2048 steps of ppo between two updates" in problems(envs=60)
     assert "envs 24 cannot share the 64 steps of sac" in problems(envs=24, learner="sac", method="multi")
     assert resolved(envs=32).envs == 32
 

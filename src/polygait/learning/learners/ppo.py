@@ -39,7 +39,15 @@ class PPO(Learner):
     Config = PPOConfig
     envs = {"robust": 64, "paper": 20}
     presets = {
-        "robust": {"anneal_iterations": None},
+        "robust": {  # docs/learning.md has the runs behind each number
+            "anneal_iterations": None,
+            "minibatch_size": 64,
+            "adam_epsilon": 1e-5,
+            "hidden_init_scale": 1.414,
+            "policy_init_scale": 0.01,
+            "recompute_advantages": True,
+            "rollout_steps": 2048,
+        },
         "paper": {
             "entropy_coefficient": 0.1,
             "normalize_observations": False,
