@@ -141,6 +141,14 @@ def test_the_papers_ant_has_its_own_filter_and_no_contact_forces():
     assert resolved(task="ant", preset="paper", remove=()).remove == ()
 
 
+def test_the_papers_walker_has_the_feet_of_its_time():
+    paper, robust = resolved(task="walker", preset="paper"), resolved(task="walker")
+    assert (paper.task_options, robust.task_options) == ({"right_foot_friction": 0.9}, {})
+    assert resolved("task.right_foot_friction=1.9", preset="paper").task_options == {
+        "right_foot_friction": 1.9
+    }
+
+
 def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
     assert resolved(task="ant").learner.learn_std
     assert not resolved("ppo.learn_std=false", task="ant").learner.learn_std
