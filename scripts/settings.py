@@ -40,6 +40,7 @@ TAIL = """
 | `keep` | last | best-episode | {keep} |
 | `task.max_episode_steps` | 1000 | 1000 | The time limit of an episode; 2000 for Minitaur in `paper`. |
 | `task.randomize` | true | true | Minitaur: another robot in every episode. |
+| `task.right_foot_friction` | 1.9 | 0.9 | Walker: friction of the right foot; 0.9 before Gymnasium v5. |
 | `task.contact_forces` | true | false | Ant: whether the state has the contact forces. |
 """
 

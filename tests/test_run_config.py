@@ -75,7 +75,7 @@ def test_the_paper_preset_follows_the_paper():
     assert ppo.rollout_steps == 20_000 and ppo.anneal_iterations == 0
     assert ppo.rollout_steps % run.envs == 0
     assert own.bound == "none" and not own.normalize_inputs
-    assert (own.hidden, own.weight_decay) == ((128, 128), 0.01)
+    assert (own.hidden, own.weight_decay, own.max_gradient_norm) == ((128, 128), 0.01, 0.5)
     assert own.epochs == ppo.epochs and own.minibatch_size == ppo.minibatch_size
     smerl = resolved(preset="paper", method="smerl").method_config
     assert (smerl.hidden, smerl.tolerance, smerl.floor) == ((256, 256), 0.1, 1e-6)
@@ -150,6 +150,14 @@ def test_the_papers_ant_has_its_own_filter_and_no_contact_forces():
     assert (robust.remove, robust.task_options) == (None, {})
     assert resolved(task="ant", preset="paper", remove=("leg_1.*",)).remove == ("leg_1.*",)
     assert resolved(task="ant", preset="paper", remove=()).remove == ()
+
+
+def test_the_papers_walker_has_the_feet_of_its_time():
+    paper, robust = resolved(task="walker", preset="paper"), resolved(task="walker")
+    assert (paper.task_options, robust.task_options) == ({"right_foot_friction": 0.9}, {})
+    assert resolved("task.right_foot_friction=1.9", preset="paper").task_options == {
+        "right_foot_friction": 1.9
+    }
 
 
 def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
@@ -243,6 +251,7 @@ CHANGES = {
     "dir.hidden": ("64", (64,)),
     "dir.learning_rate": ("1e-3", 1e-3),
     "dir.weight_decay": ("0.01", 0.01),
+    "dir.max_gradient_norm": ("0.5", 0.5),
     "dir.epochs": ("9", 9),
     "dir.minibatch_size": ("128", 128),
     "dir.normalize_inputs": ("false", False),
@@ -396,6 +405,7 @@ def test_an_unknown_setting_gets_a_near_match(text, near):
         "dir.std_floor=inf",
         "dir.learning_rate=inf",
         "dir.weight_decay=nan",
+        "dir.max_gradient_norm=-1",
         "dir.epochs=0",
         "dir.hidden=8,0",
         "dir.minibatch_size=1_000_000",

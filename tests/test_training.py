@@ -40,6 +40,7 @@ DIR_CHANGES = {
     "hidden": "4",
     "learning_rate": "1e-2",
     "weight_decay": "0.5",
+    "max_gradient_norm": "1e-9",
     "epochs": "2",
     "minibatch_size": "16",
     "normalize_inputs": "false",
@@ -75,6 +76,7 @@ EXEMPT = {
     "layout": "it gives other names to the same numbers",
     "task": "it is another robot altogether",
     "threads": "it must not change any bit, see test_runs.py",
+    "layout": "it names what Gymnasium's environments show, see tasks/test_gym_layout.py",
     "curriculum": "it acts beside worlds only, see test_training_worlds.py",
 }
 

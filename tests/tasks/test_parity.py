@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.planar import GYMNASIUM_MODELS, PlanarRobot
 from polygait.tasks.robots.ant import Ant
 from polygait.tasks.robots.half_cheetah import HalfCheetah
 from polygait.tasks.robots.hopper import Hopper
@@ -106,6 +107,18 @@ def test_equals_gymnasium_over_1500_steps(robot):
     options = {} if robot.needs_contact_forces else WITHOUT_FORCES.get(robot.name, {})
     endings = compare(MujocoTask(robot, num_threads=1), gymnasium_env(robot.name, **options))
     assert endings["truncated" if robot.name in NEVER_FALLING else "terminated"] >= 1
+
+
+def test_the_walker_with_its_old_feet_is_that_of_version_4():
+    old = mujoco.MjModel.from_xml_path(str(GYMNASIUM_MODELS / "walker2d.xml"))
+    ours = MujocoTask(Walker(right_foot_friction=0.9), num_threads=1).model
+    feet = [
+        [model.geom(foot).friction[0] for foot in ("foot_geom", "foot_left_geom")] for model in (old, ours)
+    ]
+    assert feet == [[0.9, 1.9]] * 2
+    np.testing.assert_array_equal(ours.geom_friction, old.geom_friction)
+    usual, v5 = Walker().spec().compile(), PlanarRobot.spec(Walker()).compile()
+    np.testing.assert_array_equal(usual.geom_friction, v5.geom_friction)
 
 
 def lock_right_foot(model):

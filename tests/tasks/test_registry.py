@@ -22,6 +22,8 @@ def test_own_robots_are_tasks(name):
 
 def test_options_reach_the_robot():
     assert pg.make_task("ant", contact_forces=False).observation_size == 27
+    old = pg.make_task("walker", right_foot_friction=0.9)
+    assert isinstance(old, MujocoTask) and old.model.geom("foot_geom").friction[0] == 0.9
     assert pg.make_task("walker", max_episode_steps=7).max_episode_steps == 7
     assert pg.make_task("walker").max_episode_steps == 1000
 
@@ -33,6 +35,7 @@ def test_options_reach_the_robot():
         ("walker", {"contact_force": True}, "Unknown option of walker"),
         ("ant", {"contact_force": True}, "'contact_forces'"),
         ("walker", {"max_episode_steps": 0}, "max_episode_steps"),
+        ("walker", {"right_foot_friction": -1.0}, "right_foot_friction must be finite and not negative"),
         ("walker", {"num_envs": 0}, "num_envs"),
         ("walker", {"num_threads": 0}, "num_threads"),
         ("walker", {"variation": "broken-fot"}, "'broken-foot'"),

@@ -31,6 +31,9 @@ class ModelConfig:
     """Step size of its Adam."""
     weight_decay: float = 0.0
     """Factor of the weights added to their gradient."""
+    max_gradient_norm: float = 0.0
+    """Longest gradient, before the weights are added to it; longer ones are shortened to it, and 0 leaves all
+    of them alone."""
     epochs: int = 4
     """How many times each transition of a rollout is used."""
     minibatch_size: int = 256
@@ -45,8 +48,11 @@ class ModelConfig:
             for name in ("learning_rate", "epochs", "minibatch_size")
             if not 0 < getattr(self, name) < math.inf
         ]
-        if not 0 <= self.weight_decay < math.inf:
-            found.append(f"dir.weight_decay must be finite and not negative, got {self.weight_decay}.")
+        found += [
+            f"dir.{name} must be finite and not negative, got {getattr(self, name)}."
+            for name in ("weight_decay", "max_gradient_norm")
+            if not 0 <= getattr(self, name) < math.inf
+        ]
         if not possible_widths(self.hidden):
             found.append(f"dir.hidden must {WIDTHS}, got {self.hidden}.")
         return found
@@ -144,8 +150,11 @@ def fit_model(
 
 
 def _optimizer(config: ModelConfig) -> optax.GradientTransformation:
-    """Adam; weight decay enters the gradient, as in the authors' optimiser."""
-    return optax.chain(optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate))
+    """Adam; weight decay enters the gradient after any clip, as in the authors' optimiser."""
+    clip = [optax.clip_by_global_norm(config.max_gradient_norm)] if config.max_gradient_norm else []
+    return optax.chain(
+        *clip, optax.add_decayed_weights(config.weight_decay), optax.adam(config.learning_rate)
+    )
 
 
 def _trained(model: InverseDynamics) -> Any:

@@ -162,6 +162,7 @@ def _model_config(population: Population, config: FiltersConfig, held_in: int) -
         hidden=own.hidden,
         learning_rate=own.learning_rate,
         weight_decay=own.weight_decay,
+        max_gradient_norm=own.max_gradient_norm,
         normalize_inputs=own.normalize_inputs,
         epochs=config.epochs,
         minibatch_size=fitting,

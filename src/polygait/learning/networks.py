@@ -20,7 +20,8 @@ Activation = Literal["tanh", "relu"]
 class Mlp(eqx.Module):
     """A multilayer perceptron: x ← activation(x·W + b) through the hidden layers, then x·W + b.
 
-    Weights start orthogonal and biases at zero; gain 1 is what the paper's authors have.
+    Weights start orthogonal, with gain 1 as in the paper's authors' code. Biases start at zero; theirs are
+    PyTorch's, drawn evenly from ±1/√inputs.
     """
 
     weights: tuple[Float[Array, "_ _"], ...]

@@ -347,6 +347,22 @@ def test_weight_decay_enters_the_gradient():
         np.testing.assert_allclose(new - old, -config.learning_rate * np.sign(old), atol=1e-6)
 
 
+def test_long_gradients_are_shortened_before_the_weights_are_added():
+    """Adam forgets the length of one gradient but not of several: only the short ones are left alone."""
+    config = DirConfig(bound="none", hidden=(6,), epochs=4, minibatch_size=8)
+    rollout = random_rollout(0, time=2, envs=4)
+
+    def after(**changes):
+        method = Regulation(dataclasses.replace(config, **changes), LEGLESS)
+        state = method.update(method.init(keys(), SETTING, []), rollout, keys(), 0).state
+        return np.concatenate([np.ravel(weight) for weight in state.model.network.weights])
+
+    free, decayed = after(), after(weight_decay=1e6)
+    np.testing.assert_array_equal(after(max_gradient_norm=1e6), free)
+    assert not np.allclose(after(max_gradient_norm=0.01), free, atol=1e-6)
+    np.testing.assert_allclose(after(max_gradient_norm=1e-3, weight_decay=1e6), decayed, atol=1e-6)
+
+
 def behaviour(mean, seed):
     """A member that acts around `mean` whatever it sees."""
     rollout = random_rollout(seed, time=64, envs=8)

@@ -115,7 +115,13 @@ class Regulation(Method):
     rank = 4
     Config = DirConfig
     presets = {
-        "paper": {"bound": "none", "weight_decay": 0.01, "epochs": 10, "normalize_inputs": False},
+        "paper": {
+            "bound": "none",
+            "weight_decay": 0.01,
+            "max_gradient_norm": 0.5,
+            "epochs": 10,
+            "normalize_inputs": False,
+        },
     }
     default_alpha = 0.05
     simultaneous = False

@@ -57,7 +57,10 @@ class Difference(NamedTuple):
 DIFFERENCES = (
     Difference("hopper", ("foot-mass",), _MASSES),
     Difference(
-        "walker", (), "both feet have friction 1.9 here (Gymnasium v5); there the right had 0.9, the left 1.9"
+        "walker",
+        (),
+        "both feet have friction 1.9 here (Gymnasium v5), unless right_foot_friction is 0.9 as in the preset "
+        "paper; there the right had 0.9, the left 1.9",
     ),
     Difference("walker", ("foot-mass",), _MASSES),
     Difference(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+import mujoco
 import numpy as np
 
+from polygait.errors import UserError
 from polygait.tasks.defaults import TaskDefaults, for_all_presets
 from polygait.tasks.planar import PlanarRobot
 from polygait.tasks.robot import Physics
 from polygait.tasks.state import StateLayout
 
+_FRICTION = 1.9
 _LEG = ("thigh", "leg", "foot")
 _LAYOUT = StateLayout.of(
     {
@@ -23,7 +28,11 @@ _LAYOUT = StateLayout.of(
 
 
 class Walker(PlanarRobot):
-    """Healthy: height within 0.8…2.0, pitch within ±1."""
+    """Healthy: height within 0.8…2.0, pitch within ±1.
+
+    With `right_foot_friction` 0.9 the feet are those of Gymnasium's v2 to v4, on which the published results
+    were made; the left one has 1.9 there too.
+    """
 
     name = "walker"
     model_file = "walker2d_v5.xml"
@@ -33,7 +42,11 @@ class Walker(PlanarRobot):
     defaults = TaskDefaults(
         alpha={"dir": 0.05, "dvd": 0.1},
         # With a discount of 0.99 a fast gait that falls now and then pays more than one that does not.
-        settings=for_all_presets({"smerl.target_return": 3000.0}, robust={"ppo.discount": 0.995}),
+        settings=for_all_presets(
+            {"smerl.target_return": 3000.0},
+            robust={"ppo.discount": 0.995},
+            paper={"task.right_foot_friction": 0.9},
+        ),
         paper_conditions=(
             "broken-leg",
             "broken-foot",
@@ -56,6 +69,22 @@ class Walker(PlanarRobot):
         "right-leg-sensor": "sensor(right_leg.position)",
         "left-leg-sensor": "sensor(left_leg.position)",
     }
+
+    right_foot_friction: float = _FRICTION
+
+    def __init__(self, right_foot_friction: float = _FRICTION) -> None:
+        if not isinstance(right_foot_friction, int | float) or not 0 <= right_foot_friction < math.inf:
+            raise UserError(
+                f"right_foot_friction must be finite and not negative, got {right_foot_friction!r}.",
+                "Leave it out for Gymnasium v5's 1.9; 0.9 is that of v2 to v4.",
+            )
+        if right_foot_friction != _FRICTION:  # v5's robot keeps its fingerprint, under which results are kept
+            self.right_foot_friction = right_foot_friction
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = super().spec()
+        spec.geom("foot_geom").friction[0] = self.right_foot_friction
+        return spec
 
     def healthy(self, physics: Physics) -> np.ndarray:
         height, pitch = physics.qpos[:, 1], physics.qpos[:, 2]
