@@ -73,7 +73,6 @@ TRAIN_CHANGES: dict[str, Any] = {
     "worlds": "delay=1",
 }
 EXEMPT = {
-    "layout": "it gives other names to the same numbers",
     "task": "it is another robot altogether",
     "threads": "it must not change any bit, see test_runs.py",
     "layout": "it names what Gymnasium's environments show, see tasks/test_gym_layout.py",
