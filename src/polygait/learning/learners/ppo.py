@@ -54,7 +54,7 @@ class PPO(Learner):
             "scale_rewards": False,
             "bootstrap_truncation": False,
             "value_target": "monte-carlo",
-            "rollout_steps": 20_000,  # 10 workers × 2 episodes of at most 1000 steps
+            "rollout_steps": 20_000,  # 10 workers × 2 episodes, had they all 1000 steps
         },
     }
 
