@@ -137,7 +137,7 @@ MISTAKES = [  # words; then in the answer: what was given, the rule it breaks, h
     ("train walker --out new --steps 0", "got 0", "--steps", "at least 1"),
     ("train walker --out new --members -2", "got -2", "--members", "at least 1"),
     ("train walker --out new --members 1e9", "got 1000000000", "--members", "at most 1,000,000"),
-    ("train walker --out new --envs 60", "--envs 60", "evenly", "4140"),
+    ("train walker --out new --envs 60", "--envs 60", "evenly", "2100"),
     ("train walker --out new --seed 5000000000", "got 5000000000", "--seed", "between 0 and"),
     ("train walker --out new --alpha nan", "got nan", "--alpha", "a finite number"),
     ("train walker --out new --alpha lots", "'lots'", "is not a number", "0.05"),

@@ -172,15 +172,15 @@ def test_results_of_a_robot_that_has_changed_are_measured_anew(run, tmp_path, mo
 
 def test_a_new_version_of_a_package_is_measured_anew(tmp_path, monkeypatch):
     source = write_crawler(tmp_path).read_text()
-    points = {"polygait.tasks": {"crawler": "other_lab:Crawler"}}
-    write_package(tmp_path / "site", "other_lab", source, points)
+    points = {"polygait.tasks": {"crawler": "crawling_lab:Crawler"}}
+    write_package(tmp_path / "site", "crawling_lab", source, points)
     monkeypatch.syspath_prepend(tmp_path / "site")
     tiny.train(tmp_path / "run", task="crawler", iterations=1)
     counts = count_jobs(monkeypatch)
     pg.evaluate(tmp_path / "run", suite=["nominal"], episodes=1)
-    information = tmp_path / "site" / "other_lab-1.0.dist-info"
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: other_lab\nVersion: 1.1\n")
-    information.rename(tmp_path / "site" / "other_lab-1.1.dist-info")
+    information = tmp_path / "site" / "crawling_lab-1.0.dist-info"
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: crawling_lab\nVersion: 1.1\n")
+    information.rename(tmp_path / "site" / "crawling_lab-1.1.dist-info")
     from polygait.tasks.source_code import package_version
 
     package_version.cache_clear()

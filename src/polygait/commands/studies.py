@@ -16,7 +16,7 @@ from polygait.config import StudyRunConfig
 from polygait.errors import UserError
 
 if TYPE_CHECKING:
-    from polygait.study.engines import Engine, Outcome
+    from polygait.study.engines import Engine, StudyOutcome
     from polygait.study.grid import Study, StudyJob
 
 StudyPath = Annotated[
@@ -186,7 +186,7 @@ def _command(command: str, study: str, **options: object) -> str:
     return shlex.join(words)
 
 
-def _tell(outcome: Outcome, report: str, folder: Path) -> None:
+def _tell(outcome: StudyOutcome, report: str, folder: Path) -> None:
     from polygait.progress import finish
 
     finish()

@@ -60,7 +60,7 @@ class Engine(ABC):
         """End all jobs, after they have saved if they do so soon."""
 
 
-class Outcome(NamedTuple):
+class StudyOutcome(NamedTuple):
     """What came of a study's jobs."""
 
     done: tuple[str, ...]
@@ -74,7 +74,7 @@ def run_jobs(
     engine: Engine,
     retries: int = StudyRunConfig.retries,
     watch: Callable[[], None] = lambda: None,
-) -> Outcome:
+) -> StudyOutcome:
     """Do what is not done yet. A job that fails does not stop the others; one that crashes is tried again.
 
     Ctrl-C lets jobs save, then raises KeyboardInterrupt.
@@ -97,7 +97,7 @@ class _Patience(NamedTuple):
 
 def _supervise(
     jobs: Sequence[StudyJob], out: Path, patience: _Patience, retries: int, watch: Callable[[], None]
-) -> Outcome:
+) -> StudyOutcome:
     engine, stop = patience
     by_name = {job.name: job for job in jobs}
     folders = {job.name: JobFolder.of(out, job) for job in jobs}
@@ -127,7 +127,7 @@ def _supervise(
                 folders[name].write_status({**folders[name].status(), **told})
         watch()
         time.sleep(POLL_SECONDS)
-    return Outcome(tuple(name for name, folder in folders.items() if folder.done), failed)
+    return StudyOutcome(tuple(name for name, folder in folders.items() if folder.done), failed)
 
 
 class LocalEngine(Engine):
