@@ -88,6 +88,7 @@ def killed_until_finished(terminal, command, out, kills, lines):
     return killed
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_in_the_same_bits(terminal, left_alone, tmp_path):
     out = tmp_path / "run"
     killed = killed_until_finished(terminal, tiny.words(LONG, out), out, kills=2, lines=LONG_LINES)

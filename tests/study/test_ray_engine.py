@@ -45,6 +45,7 @@ def test_impossible_numbers():
         RayEngine(cpus_per_job=0)
 
 
+@pytest.mark.slow
 def test_ray_client_is_refused_before_ray_starts(terminal, tmp_path):
     words = ("--engine", "ray", "--address", "ray://10.0.0.5:10001")
     done = terminal.run("study", "run", small.write(tmp_path), *words)
