@@ -82,6 +82,10 @@ def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str
         method=method.name,
         method_config=method.Config(),
         alpha=0.0,
+        diversity=None,
+        fade=0.0,
+        worlds="",  # nor any world but the changed one
+        curriculum=0.0,
         members=1,
         steps=config.steps,
         seed=config.seed,

@@ -41,8 +41,8 @@ class TrainConfig:
     alpha: float | None = None
     """The paper's factor of the diversity bonus; multi and pg have none."""
     diversity: float | None = None
-    """The same without units: how far the bonus may move the reward, as a share of what the task pays (0.2
-    is usual); the method's own strength if both are left out."""
+    """The same without units: how far the bonus may move the reward, as a share of what the task pays, such
+    as 0.2; the method's own strength if both are left out."""
     envs: int | None = None
     """Environments per member; the learner's own number if left out."""
     threads: int | None = None
