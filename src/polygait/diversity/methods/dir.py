@@ -14,7 +14,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,14 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Key
 
+from polygait.diversity.features import (
+    PREFIX,
+    Features,
+    exported_features,
+    feature_reward,
+    initial_features,
+    updated_features,
+)
 from polygait.diversity.inverse_dynamics import (
     InverseDynamics,
     ModelConfig,
@@ -53,11 +61,14 @@ _OWN = "own"
 """The name under which that mean stands beside the model's arrays."""
 
 
+Objective = Literal["cross-entropy", "kl", "features", "aims"]
+
+
 @dataclass(frozen=True)
 class DirConfig(ModelConfig):
     """How Diversity in Regulation tells members apart (paper, Section "Diversity in Regulation")."""
 
-    objective: Literal["cross-entropy", "kl"] = "cross-entropy"
+    objective: Objective = "cross-entropy"
     """The paper's reward −log T_φi, or with the term + log T_φk that Appendix B.1 drops."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
@@ -67,8 +78,9 @@ class DirConfig(ModelConfig):
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
         found = super().problems()
-        if self.objective not in ("cross-entropy", "kl"):
-            found.append(f"dir.objective must be 'cross-entropy' or 'kl', got {self.objective!r}.")
+        if self.objective not in get_args(Objective):
+            known = ", ".join(map(repr, get_args(Objective)))
+            found.append(f"dir.objective must be one of {known}, got {self.objective!r}.")
         if self.bound not in ("std-floor", "none"):
             found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
         if not 0 < self.std_floor < math.inf:
@@ -93,6 +105,8 @@ class RegulationState(NamedTuple):
     moments: Moments
     own: Float[np.ndarray, ""]
     earlier: Earlier
+    features: Features | None = None
+    """Where these are the objective."""
 
 
 class Unlikeness(NamedTuple):
@@ -132,6 +146,8 @@ class Regulation(Method):
     def __init__(self, config: DirConfig, state_filter: StateFilter) -> None:
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
+        self._by_features = config.objective in ("features", "aims")
+        self._freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
 
     @classmethod
     def is_stationary(cls, config: DirConfig) -> bool:
@@ -162,11 +178,15 @@ class Regulation(Method):
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
             earlier=_stack(earlier, model),
+            features=initial_features(len(self._freed), earlier) if self._by_features else None,
         )
 
     def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
         if not np.asarray(state.earlier.used).any():
             return IntrinsicReward(np.zeros(rollout.reward.shape), {})
+        if self._by_features:
+            value = feature_reward(state.features, self._freed_states(rollout), self.config.objective == "aims")
+            return IntrinsicReward(value.reshape(rollout.reward.shape), {})
         unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
         value = np.asarray(unlike.mean, dtype=np.float64).reshape(rollout.reward.shape)
         if self.config.objective == "kl":
@@ -196,10 +216,13 @@ class Regulation(Method):
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
+        if self._by_features:
+            fitted = fitted._replace(features=updated_features(state.features, self._freed_states(rollout)))
         return MethodUpdate(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
 
     def export(self, state: RegulationState) -> list[Tensors]:
-        return [{**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own)}]
+        features = exported_features(state.features) if self._by_features else {}
+        return [{**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own), **features}]
 
     def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
@@ -209,6 +232,10 @@ class Regulation(Method):
         centred = others + (np.asarray(state.earlier.own) if self._floor else 0.0)
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
+
+    def _freed_states(self, rollout: Rollout) -> np.ndarray:
+        """Where the freed parts are after every step, one row per sample."""
+        return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
 
     def _transitions(self, rollout: Rollout) -> Transitions:
         """The member's transitions as the models see them, one row per sample."""
@@ -253,7 +280,7 @@ def _stack(exported: Sequence[Tensors], like: InverseDynamics) -> Earlier:
     slots = max(1, -(-len(exported) // _SLOTS)) * _SLOTS
     unused = slots - len(exported)
     models = [
-        unflatten_tree(like, {name: array for name, array in tensors.items() if name != _OWN}, dotted=True)
+        unflatten_tree(like, {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(PREFIX)}, dotted=True)
         for tensors in exported
     ]
     return Earlier(
