@@ -178,14 +178,14 @@ class Regulation(Method):
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
             earlier=_stack(earlier, model),
-            features=initial_features(len(self._freed), earlier) if self._by_features else None,
+            features=initial_features(len(self._freed) + setting.action_size * (self.config.objective == 'aims'), earlier) if self._by_features else None,
         )
 
     def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
         if not np.asarray(state.earlier.used).any():
             return IntrinsicReward(np.zeros(rollout.reward.shape), {})
         if self._by_features:
-            value = feature_reward(state.features, self._freed_states(rollout), self.config.objective == "aims")
+            value = feature_reward(state.features, self._freed_states(rollout))
             return IntrinsicReward(value.reshape(rollout.reward.shape), {})
         unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
         value = np.asarray(unlike.mean, dtype=np.float64).reshape(rollout.reward.shape)
@@ -235,7 +235,10 @@ class Regulation(Method):
 
     def _freed_states(self, rollout: Rollout) -> np.ndarray:
         """Where the freed parts are after every step, one row per sample."""
-        return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
+        freed = rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
+        if self.config.objective == "aims":
+            return np.concatenate([freed, np.clip(rollout.action, -1, 1).reshape(len(freed), -1)], axis=1)
+        return freed
 
     def _transitions(self, rollout: Rollout) -> Transitions:
         """The member's transitions as the models see them, one row per sample."""
