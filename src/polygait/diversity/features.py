@@ -11,6 +11,7 @@ so only freed parts can earn anything: what the filter keeps has no feature.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from polygait.diversity.method import Tensors
 PREFIX = "features."
 """Before the names of the arrays that a member leaves."""
 _SHARE = 0.1
-"""Weight of the newest rollout in a member's running mean."""
+"""Weight of the newest rollout in a member's running means."""
 _LIMIT = 3.0
 """Further from the first member's mean than this many standard deviations counts as this far."""
 _SMALLEST = 1e-6
@@ -32,56 +33,41 @@ class Features(NamedTuple):
     """The mean features of the member in training and of those before it."""
 
     center: Float[np.ndarray, " freed"]
-    """Of the first member's states; in its own training those of the newest rollouts."""
+    """Of the first member's states; in its own training those of its newest rollouts."""
     variance: Float[np.ndarray, " freed"]
     mean: Float[np.ndarray, " feature"]
-    """ψ; NaN before the first rollout."""
-    aim: Float[np.ndarray, " feature"]
+    """ψ, NaN before the first rollout; the first member's is 0 by its own measure."""
     earlier: Float[np.ndarray, "earlier feature"]
 
 
-def initial_features(num_freed: int, earlier: Sequence[Tensors], seed: int = 0) -> Features:
+def initial_features(num_freed: int, earlier: Sequence[Tensors]) -> Features:
     """Nothing is known of the new member; the first one left the units."""
-    unknown = np.full(2 * num_freed, np.nan)
-    aim = _aim(2 * num_freed, len(earlier), seed)
     if not earlier:
-        nothing = np.full(num_freed, np.nan)
-        return Features(nothing, nothing.copy(), unknown, aim, np.zeros((0, 2 * num_freed)))
-    return Features(
-        center=earlier[0][f"{PREFIX}center"],
-        variance=earlier[0][f"{PREFIX}variance"],
-        mean=unknown,
-        aim=aim,
-        earlier=np.stack([tensors[f"{PREFIX}mean"] for tensors in earlier]),
-    )
-
-
-def _aim(size: int, index: int, seed: int) -> np.ndarray:
-    """Random directions, orthogonal in turns of `size` members, each followed by its opposite."""
-    chance = np.random.default_rng([seed, 77])
-    basis, _ = np.linalg.qr(chance.normal(size=(size, size)))
-    number = max(index - 1, 0)
-    return basis[number // 2 % size] * (1 - 2 * (number % 2))
+        unknown = np.full(num_freed, np.nan)
+        return Features(unknown, unknown.copy(), np.zeros(2 * num_freed), np.zeros((0, 2 * num_freed)))
+    center, variance = (np.asarray(earlier[0][f"{PREFIX}{name}"]) for name in ("center", "variance"))
+    means = np.stack([np.asarray(tensors[f"{PREFIX}mean"]) for tensors in earlier])
+    return Features(center, variance, np.full(2 * num_freed, np.nan), means)
 
 
 def updated_features(features: Features, freed: Float[np.ndarray, "sample freed"]) -> Features:
     """The running means after a rollout."""
-    if not len(features.earlier):
-        center, variance = _running(features.center, freed.mean(0)), _running(features.variance, freed.var(0))
-        return features._replace(center=center, variance=variance, mean=np.zeros(2 * freed.shape[1]))
-    return features._replace(mean=_running(features.mean, _features(features, freed).mean(0)))
+    if len(features.earlier):
+        return features._replace(mean=_running(features.mean, _features(features, freed).mean(axis=0)))
+    center, variance = freed.mean(axis=0), freed.var(axis=0)
+    return features._replace(
+        center=_running(features.center, center), variance=_running(features.variance, variance)
+    )
 
 
 def feature_reward(
-    features: Features, freed: Float[np.ndarray, "sample freed"], aims: bool = False
+    features: Features, freed: Float[np.ndarray, "sample freed"]
 ) -> Float[np.ndarray, " sample"]:
     """φ towards the side on which the member stands of the nearest earlier one; 0 for the first member."""
     if not len(features.earlier):
         return np.zeros(len(freed))
     value = _features(features, freed)
-    if aims:
-        return value @ features.aim
-    mean = value.mean(0) if np.isnan(features.mean).any() else features.mean
+    mean = value.mean(axis=0) if np.isnan(features.mean).any() else features.mean
     away = mean - features.earlier
     distance = np.linalg.norm(away, axis=1)
     nearest = int(distance.argmin())
@@ -89,9 +75,9 @@ def feature_reward(
 
 
 def distance_to_nearest(features: Features) -> float:
-    """|ψ − ψ_i| for the nearest earlier member; infinite for the first."""
+    """|ψ − ψ_i| for the nearest earlier member; NaN where there is none, or nothing is known yet."""
     if not len(features.earlier):
-        return np.inf
+        return math.nan
     return float(np.linalg.norm(features.mean - features.earlier, axis=1).min())
 
 

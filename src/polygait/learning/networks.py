@@ -75,7 +75,10 @@ class Policy(eqx.Module):
         network = Mlp(key, widths, gains=(config.hidden_init_scale, config.policy_init_scale))
         if config.action_bias:
             bias = jax.random.uniform(
-                named_key(key, "posture"), (action_size,), minval=-config.action_bias, maxval=config.action_bias
+                named_key(key, "posture"),
+                (action_size,),
+                minval=-config.action_bias,
+                maxval=config.action_bias,
             )
             network = eqx.tree_at(lambda mlp: mlp.biases[-1], network, bias)
         self.network = network

@@ -5,7 +5,8 @@
 The free form (bound "none") rewards a member without limit for states in which an earlier model is
 sure of itself. The bounded form (bound "std-floor") gives every model at least the spread of
 exploration, reads actions as the robot receives them, clipped to [−1, 1], and subtracts each model's
-own mean on its own data: 0 means "behaves like member i", and the action box limits the rest.
+own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. The
+objective "features" needs no model: it moves the freed parts' own averages apart (features.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Key
 from polygait.diversity.features import (
     PREFIX,
     Features,
+    distance_to_nearest,
     exported_features,
     feature_reward,
     initial_features,
@@ -46,6 +48,7 @@ from polygait.diversity.method import (
     Statistics,
     Tensors,
 )
+from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.normalizer import Moments, initial_moments, merge_moments
 from polygait.learning.rollout import Rollout
@@ -61,7 +64,8 @@ _OWN = "own"
 """The name under which that mean stands beside the model's arrays."""
 
 
-Objective = Literal["cross-entropy", "kl", "features", "aims"]
+Objective = Literal["cross-entropy", "kl", "features"]
+"""What a member is paid for: surprise of the earlier models, or distance in the freed parts' features."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class DirConfig(ModelConfig):
     """How Diversity in Regulation tells members apart (paper, Section "Diversity in Regulation")."""
 
     objective: Objective = "cross-entropy"
-    """The paper's reward −log T_φi, or with the term + log T_φk that Appendix B.1 drops."""
+    """The paper's reward −log T_φi; with the term + log T_φk that Appendix B.1 drops; or being elsewhere than
+    the nearest earlier member in the mean features of the freed parts, which needs no model."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
     std_floor: float = 0.4
@@ -146,12 +151,16 @@ class Regulation(Method):
     def __init__(self, config: DirConfig, state_filter: StateFilter) -> None:
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
-        self._by_features = config.objective in ("features", "aims")
         self._freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
+        if config.objective == "features" and not self._freed:
+            raise UserError(
+                "dir.objective 'features' compares the parts that the filter frees, and this one frees none.",
+                "Remove a part from the filter (`polygait tasks` lists them), or choose another objective.",
+            )
 
     @classmethod
     def is_stationary(cls, config: DirConfig) -> bool:
-        return config.objective != "kl"  # that one holds the model that is still learning
+        return config.objective == "cross-entropy"  # the others hold what is still learning
 
     @classmethod
     def problems(cls, config: DirConfig, num_members: int, samples: int) -> list[str]:
@@ -178,13 +187,13 @@ class Regulation(Method):
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
             earlier=_stack(earlier, model),
-            features=initial_features(len(self._freed) + setting.action_size * (self.config.objective == 'aims'), earlier) if self._by_features else None,
+            features=self._initial_features(earlier),
         )
 
     def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
         if not np.asarray(state.earlier.used).any():
             return IntrinsicReward(np.zeros(rollout.reward.shape), {})
-        if self._by_features:
+        if state.features is not None:
             value = feature_reward(state.features, self._freed_states(rollout))
             return IntrinsicReward(value.reshape(rollout.reward.shape), {})
         unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
@@ -216,12 +225,15 @@ class Regulation(Method):
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
-        if self._by_features:
-            fitted = fitted._replace(features=updated_features(state.features, self._freed_states(rollout)))
-        return MethodUpdate(fitted, {"model_loss": np.asarray(loss)[None], "model_own": own[None]})
+        statistics = {"model_loss": np.asarray(loss)[None], "model_own": own[None]}
+        if state.features is not None:
+            features = updated_features(state.features, self._freed_states(rollout))
+            fitted = fitted._replace(features=features)
+            statistics["feature_distance"] = np.array([distance_to_nearest(features)])
+        return MethodUpdate(fitted, statistics)
 
     def export(self, state: RegulationState) -> list[Tensors]:
-        features = exported_features(state.features) if self._by_features else {}
+        features = {} if state.features is None else exported_features(state.features)
         return [{**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own), **features}]
 
     def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
@@ -233,12 +245,12 @@ class Regulation(Method):
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
 
+    def _initial_features(self, earlier: Sequence[Tensors]) -> Features | None:
+        return initial_features(len(self._freed), earlier) if self.config.objective == "features" else None
+
     def _freed_states(self, rollout: Rollout) -> np.ndarray:
         """Where the freed parts are after every step, one row per sample."""
-        freed = rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
-        if self.config.objective == "aims":
-            return np.concatenate([freed, np.clip(rollout.action, -1, 1).reshape(len(freed), -1)], axis=1)
-        return freed
+        return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
 
     def _transitions(self, rollout: Rollout) -> Transitions:
         """The member's transitions as the models see them, one row per sample."""
@@ -282,12 +294,13 @@ def _stack(exported: Sequence[Tensors], like: InverseDynamics) -> Earlier:
     """The models that `export` wrote in one tree, padded with unused copies of `like`."""
     slots = max(1, -(-len(exported) // _SLOTS)) * _SLOTS
     unused = slots - len(exported)
-    models = [
-        unflatten_tree(like, {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(PREFIX)}, dotted=True)
-        for tensors in exported
-    ]
+    models = [unflatten_tree(like, _model_arrays(tensors), dotted=True) for tensors in exported]
     return Earlier(
         models=jax.tree.map(lambda *leaves: jnp.stack(leaves), *models, *[like] * unused),
         own=jnp.array([float(tensors[_OWN]) for tensors in exported] + [0.0] * unused, dtype=jnp.float32),
         used=jnp.arange(slots) < len(exported),
     )
+
+
+def _model_arrays(tensors: Tensors) -> Tensors:
+    return {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(PREFIX)}

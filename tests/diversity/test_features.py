@@ -1,0 +1,88 @@
+"""Features of the freed parts: who pays whom for what, and that kept parts earn nothing."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.diversity.rollouts import LAYOUT, keys, random_rollout
+
+from polygait.diversity.features import (
+    PREFIX,
+    distance_to_nearest,
+    exported_features,
+    feature_reward,
+    initial_features,
+    updated_features,
+)
+from polygait.diversity.method import Setting
+from polygait.diversity.methods.dir import DirConfig, Regulation
+from polygait.errors import UserError
+from polygait.tasks.state import StateFilter
+
+CONFIG = DirConfig(objective="features", hidden=(7,), minibatch_size=8)
+LEGLESS = StateFilter.remove(LAYOUT, ["leg.*"])
+FREED = [index for index in range(LAYOUT.size) if index not in LEGLESS.kept]
+CHANCE = np.random.default_rng(5)
+
+
+def left(center, variance, mean):
+    arrays = {"center": center, "variance": variance, "mean": mean}
+    return {f"{PREFIX}{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
+
+
+def test_the_first_member_leaves_its_own_mean_and_variance_as_units():
+    states = CHANCE.normal([2.0, -1.0], [0.5, 3.0], (4000, 2))
+    first = updated_features(initial_features(2, []), states)
+    assert not feature_reward(first, states).any()
+    np.testing.assert_allclose(first.center, states.mean(axis=0))
+    np.testing.assert_allclose(first.variance, states.var(axis=0))
+
+    second = updated_features(initial_features(2, [exported_features(first)]), states)
+    assert distance_to_nearest(second) < 0.1  # it does what the first does, but for the clip of far states
+
+
+def test_a_member_is_paid_for_the_side_on_which_it_stands_of_the_nearest():
+    units = ([0.0], [1.0])
+    earlier = [left(*units, [0.0, 0.0]), left(*units, [2.0, 0.0])]
+    features = initial_features(1, earlier)._replace(mean=np.array([1.5, 0.0]))
+    # The nearest is the second, and the member stands below it: lower is better.
+    reward = feature_reward(features, np.array([[0.5], [1.0]]))
+    np.testing.assert_allclose(reward, [-0.5, -1.0])
+
+
+def test_moving_more_is_a_feature_of_its_own():
+    features = initial_features(1, [left([0.0], [1.0], [0.0, 0.0])])._replace(mean=np.array([0.0, 0.7]))
+    reward = feature_reward(features, np.array([[-2.0], [0.0], [2.0]]))
+    np.testing.assert_allclose(reward, [3.0, -1.0, 3.0])
+
+
+def test_far_states_count_as_three_standard_deviations():
+    features = initial_features(1, [left([1.0], [4.0], [0.0, 0.0])])._replace(mean=np.array([1.0, 0.0]))
+    np.testing.assert_allclose(feature_reward(features, np.array([[7.0], [1e9]])), [3.0, 3.0])
+
+
+def test_only_the_freed_parts_of_a_rollout_earn_anything():
+    method = Regulation(CONFIG, LEGLESS)
+    setting = Setting(action_size=3, num_members=1)
+    first = method.update(method.init(keys(0), setting, []), random_rollout(1), keys(0), 0).state
+    state = method.init(keys(1), setting, method.export(first))
+    rollout = random_rollout(2)
+    reward = method.intrinsic_reward(state, rollout).value
+    assert np.std(reward) > 0
+
+    kept_moved, freed_moved = np.array(rollout.next_observation), np.array(rollout.next_observation)
+    kept_moved[..., list(LEGLESS.kept)] += 1.0
+    freed_moved[..., FREED[0]] += 1.0
+    state = state._replace(features=state.features._replace(mean=np.ones(2 * len(FREED))))
+    rewards = [
+        method.intrinsic_reward(state, rollout._replace(next_observation=observation)).value
+        for observation in (rollout.next_observation, kept_moved, freed_moved)
+    ]
+    np.testing.assert_array_equal(rewards[1], rewards[0])
+    assert not np.array_equal(rewards[2], rewards[0])
+
+
+def test_a_filter_that_frees_nothing_is_refused():
+    with pytest.raises(UserError, match="frees none"):
+        Regulation(CONFIG, StateFilter.identity(LAYOUT))
+    Regulation(dataclasses.replace(CONFIG, objective="kl"), StateFilter.identity(LAYOUT))
