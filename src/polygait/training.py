@@ -159,7 +159,7 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
     if config.worlds:
-        set_worlds(task, config.worlds)
+        set_worlds(task, config.worlds, np.repeat(range(first, first + size), config.envs).tolist())
     keys = member_keys(jax.random.key(config.seed), first, size)
     return Cohort(run, config, learner, method, task, keys, first, threads)
 

@@ -15,7 +15,7 @@ from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom, Draws
 from polygait.tasks.schedule import Schedule, Scheduled, lower, row_ids, variations_per_row
 from polygait.tasks.task import EnvIds, Step, Task, Variations, checked_seeds
-from polygait.variations import Anatomy, Effect, TrainingWorlds
+from polygait.variations import Anatomy, Effect, TrainingWorlds, deals_parts
 
 
 class BatchedTask(ABC):
@@ -44,7 +44,8 @@ class BatchedTask(ABC):
         self._progress = np.full(num_envs, np.nan)
         self._faults = Faults(num_envs, self.action_size, observation_size, self._generator)
         self._schedule = Schedule(num_envs, anatomy)
-        self._worlds: TrainingWorlds | None = None
+        self._worlds: list[TrainingWorlds] = []
+        """One for every environment, or none."""
         self._world_share = np.ones(num_envs)
         self.faulty_share = 1.0
         self._random = CounterRandom()
@@ -83,14 +84,20 @@ class BatchedTask(ABC):
         self._faults.install(changed.effects, rows)
         self._schedule, self.variations = changed, variations
 
-    def set_worlds(self, worlds: str) -> None:
+    def set_worlds(self, worlds: str, members: Sequence[int] | None = None) -> None:
         """Let every episode from the next reset on draw its world, such as from `nominal*4, delay=0..2`.
 
         An episode's world follows from its seed. `faulty_share` of the faulty worlds take place, 1 if nothing
-        else is said; the nominal one stands for the others.
+        else is said; the nominal one stands for the others. `members` tells whose environment each is, where
+        parts are dealt out to them by `each`.
         """
-        mixture = TrainingWorlds(worlds, self.conditions, self.anatomy)
-        possible, nobody = mixture.extremes(), np.zeros(0, dtype=np.intp)
+        members = [0] * self.num_envs if members is None or not deals_parts(worlds) else members
+        mixtures = {
+            member: TrainingWorlds(worlds, self.conditions, self.anatomy, member)
+            for member in dict.fromkeys(members)
+        }
+        possible = list(dict.fromkeys(world for one in mixtures.values() for world in one.extremes()))
+        nobody = np.zeros(0, dtype=np.intp)
         try:  # what cannot be done here is refused now, and room is made for the rest
             for start in range(0, len(possible), self.num_envs):
                 some = possible[start : start + self.num_envs]
@@ -101,7 +108,7 @@ class BatchedTask(ABC):
         every = Schedule(len(possible), self.anatomy).with_variations(range(len(possible)), possible)
         self._faults.reserve(every.effects)
         self._faults.install(self._schedule.effects, nobody)
-        self._worlds = mixture
+        self._worlds = [mixtures[member] for member in members]
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
@@ -136,10 +143,10 @@ class BatchedTask(ABC):
     def _draw_worlds(self, rows: np.ndarray) -> None:
         """The worlds of some rows' episodes: a function of their seeds, so no snapshot holds them."""
         changed: set[int] = set()
-        if self._worlds is not None:
+        if self._worlds:
             for row in rows.tolist():
                 chance = self._episode_generator(row, Draws.WORLDS)
-                variation = self._worlds.draw(chance, float(self._world_share[row]))
+                variation = self._worlds[row].draw(chance, float(self._world_share[row]))
                 if variation != self.variations[row]:
                     self.variations[row] = variation
                     changed.add(row)
@@ -191,7 +198,7 @@ class BatchedTask(ABC):
             "step_count": self._step_count.copy(),
             "resting": self._resting.copy(),
             "num_diverged": np.array(self.num_diverged),
-            **({} if self._worlds is None else {"world_share": self._world_share.copy()}),
+            **({} if not self._worlds else {"world_share": self._world_share.copy()}),
         }
 
     def _restore_records(self, snapshot: Mapping[str, np.ndarray]) -> None:
@@ -202,7 +209,7 @@ class BatchedTask(ABC):
         self._step_count[:] = snapshot["step_count"]
         self._resting[:] = snapshot["resting"]
         self.num_diverged = int(snapshot["num_diverged"])
-        if self._worlds is not None:
+        if self._worlds:
             self._world_share[:] = snapshot["world_share"]
         self._draw_worlds(self._all_rows)
 
@@ -225,14 +232,14 @@ class BatchedTask(ABC):
         self._faults.on_observation(observation, self._step_count, rows)
 
 
-def set_worlds(task: Task, worlds: str) -> None:
+def set_worlds(task: Task, worlds: str, members: Sequence[int] | None = None) -> None:
     """Let every episode of a task draw its world from a mixture, where its simulator knows how to."""
     if not isinstance(task, BatchedTask):
         raise UserError(
             f"{task.name} cannot draw training worlds: it is no BatchedTask of polygait.",
             "Leave worlds out, or write a Robot file for the robot (docs/robots.md).",
         )
-    task.set_worlds(worlds)
+    task.set_worlds(worlds, members)
 
 
 def set_faulty_share(task: Task, share: float) -> None:

@@ -43,7 +43,7 @@ from polygait.variations.physics_edits import (
 )
 from polygait.variations.signal_edits import ActionDelay, Backlash, MotorFailure, SensorFailure
 from polygait.variations.timing import LAST_STEP, Timing
-from polygait.variations.worlds import TrainingWorlds
+from polygait.variations.worlds import TrainingWorlds, deals_parts
 
 __all__ = [
     "LAST_STEP",
@@ -84,6 +84,7 @@ __all__ = [
     "Targeted",
     "Timing",
     "TrainingWorlds",
+    "deals_parts",
     "Variation",
     "check_conditions",
     "needs_number",

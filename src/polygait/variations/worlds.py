@@ -5,7 +5,9 @@
 
 In a variation of the mixture a number may be a range (`weak=0.2..0.8`, drawn evenly; a delay is drawn among
 whole numbers, and 0 is none), and a target may be `any(glob)`, one of the parts that match: `broken(any(*))`
-breaks one joint in every episode, where `broken(*)` breaks them all.
+breaks one joint in every episode, where `broken(*)` breaks them all. `each(glob)` deals the parts out to the
+members of a population: with `broken(each(*))` the first member learns to do without the first joint, the
+second without the second, and so on in turn.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from polygait.variations.signal_edits import ActionDelay
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"=\s*(?P<low>{_NUMBER})\s*(?P<unit>Nm|N)?\s*\.\.\s*(?P<high>{_NUMBER}\s*(?:Nm|N)?)")
 _WEIGHT = re.compile(r"(?P<world>.*?)\s*\*\s*(?P<weight>\d+(?:\.\d+)?)", re.DOTALL)
-_ANY = re.compile(r"any\(([^()]*)\)")
-_OPEN, _CLOSE = "<any:", ">"
+_OPEN_TARGET = re.compile(r"(any|each)\(([^()]*)\)")
+_ANY, _EACH, _CLOSE = "<any:", "<each:", ">"
 _EXAMPLE = 'Write for example "nominal*4, broken(any(*)), delay=0..2".'
 
 
@@ -59,8 +61,10 @@ class _Alternative(NamedTuple):
 class TrainingWorlds:
     """A mixture of worlds on one robot."""
 
-    def __init__(self, text: str, conditions: Mapping[str, str], anatomy: Anatomy) -> None:
+    def __init__(self, text: str, conditions: Mapping[str, str], anatomy: Anatomy, member: int = 0) -> None:
+        """`member` counts where parts are dealt out by `each`."""
         self.text = text
+        self._member = member
         self._conditions = conditions
         self._anatomy = anatomy
         problems, self._alternatives = [], []
@@ -121,7 +125,7 @@ class TrainingWorlds:
             raise UserError(f"A weight must be above 0, got {weight:g}.", "Leave the world out instead.")
         if world == "nominal":
             return _Alternative(world, weight, ())
-        marked = _ANY.sub(lambda found: f"{_OPEN}{found[1].replace(',', ';')}{_CLOSE}", world)
+        marked = _OPEN_TARGET.sub(lambda found: f"<{found[1]}:{found[2].replace(',', ';')}{_CLOSE}", world)
         pieces = [piece.strip() for piece in re.split(r"\+(?!\d)", marked)]
         alternative = _Alternative(world, weight, tuple(self._open_edit(piece, world) for piece in pieces))
         for variation in self._extremes_of(alternative):
@@ -150,19 +154,25 @@ class TrainingWorlds:
         return _OpenEdit(words, low, whole, choices)
 
     def _choices(self, target: str, words: Words) -> tuple[str, ...]:
-        if not target.startswith(_OPEN):
+        if not target.startswith((_ANY, _EACH)):
             return (target,)
         if words.name not in KEYWORDS and words.name not in self._conditions:
             raise unknown_name("variation", words.name, [*self._conditions, *KEYWORDS])
         if words.name not in KEYWORDS:
             raise UserError(
-                f"any(…) chooses among the parts that a keyword names; {words.name!r} is none.",
-                "Write for example broken(any(*)).",
+                f"any(…) and each(…) choose among the parts that a keyword names; {words.name!r} is none.",
+                "Write for example broken(any(*)) or broken(each(*)).",
             )
-        globs = target.removeprefix(_OPEN).removesuffix(_CLOSE).split(";")
+        globs = target.removeprefix(_ANY).removeprefix(_EACH).removesuffix(_CLOSE).split(";")
         kind = KEYWORDS[words.name].kind
         found = [name for glob in globs for name in self._anatomy.choices(kind, glob.strip())]
-        return tuple(dict.fromkeys(found))
+        names = tuple(dict.fromkeys(found))
+        return (names[self._member % len(names)],) if target.startswith(_EACH) else names
+
+
+def deals_parts(text: str) -> bool:
+    """Whether members train in different worlds."""
+    return any(found[1] == "each" for found in _OPEN_TARGET.finditer(text))
 
 
 def _split(text: str) -> list[str]:
