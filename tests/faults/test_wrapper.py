@@ -150,6 +150,12 @@ def test_every_episode_draws_its_world():
     assert told == again and len(set(told)) > 10 and "nominal" in told
 
 
+def test_parts_are_dealt_to_members_not_to_environments():
+    with pytest.raises(UserError, match="members") as caught:
+        walker(worlds="nominal, broken(each(*))")
+    assert "any(" in caught.value.remedy
+
+
 @pytest.mark.parametrize(
     ("name", "text", "hint"),
     [

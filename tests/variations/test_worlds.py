@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from polygait.errors import UserError
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.walker import Walker
-from polygait.variations import ActionDelay, BrokenJoint, Push, ScaleFriction, TrainingWorlds
+from polygait.variations import (
+    ActionDelay,
+    BrokenJoint,
+    Push,
+    ScaleFriction,
+    TrainingWorlds,
+    deals_parts,
+)
 
 TASK = MujocoTask(Walker(), num_threads=1)
 MOTORS = set(TASK.anatomy.actions)
@@ -45,6 +52,26 @@ def test_any_is_one_of_the_matches_and_a_glob_is_all():
     assert set(chosen) == {(name,) for name in MOTORS}  # and none of the joints that carry the robot along
     assert min(chosen.values()) > 200
     assert parts(next(iter(all_of_them))) == ("foot*",)
+
+
+def test_each_deals_the_matches_out_to_members_in_turn():
+    text = "nominal, broken(each(foot*,leg_joint)):weak=0.2..0.8"
+    generator, order = np.random.default_rng(0), ("foot_joint", "foot_left_joint", "leg_joint")
+    for member in range(7):
+        mixture = TrainingWorlds(text, TASK.conditions, TASK.anatomy, member)
+        found = {parts(edit) for _ in range(50) for edit in mixture.draw(generator)}
+        assert found == {(order[member % 3],)}
+        assert {parts(edit) for variation in mixture.extremes() for edit in variation} == found
+    assert deals_parts(text)
+    assert not deals_parts("nominal, broken(any(foot*))")
+
+
+def test_every_row_of_a_task_has_the_worlds_of_its_member():
+    task = MujocoTask(Walker(), num_envs=6, num_threads=1)
+    task.set_worlds("broken(each(leg_joint,foot_joint))", members=[0, 0, 1, 1, 2, 2])
+    task.reset()
+    broken = [parts(next(iter(variation)))[0] for variation in task.variations]
+    assert broken == ["leg_joint"] * 2 + ["foot_joint"] * 2 + ["leg_joint"] * 2
 
 
 @pytest.mark.parametrize(

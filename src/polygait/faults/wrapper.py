@@ -27,6 +27,7 @@ from polygait.variations import (
     SensorFault,
     TrainingWorlds,
     Variation,
+    deals_parts,
     parse_variation,
 )
 
@@ -60,6 +61,11 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
             raise UserError(
                 f"A variation ({variation}) and worlds ({worlds}) exclude each other.",
                 "Give the one you mean.",
+            )
+        if worlds is not None and deals_parts(worlds):
+            raise UserError(
+                f"each(…) deals parts out to a population's members, got {worlds!r} for one environment.",
+                "Write any(…): one of the parts in every episode.",
             )
         self._actions = Actions(env.action_space)
         self._observations = Observations(env.observation_space, layout)
