@@ -53,7 +53,8 @@ def test_the_robust_preset_mends_the_known_flaws():
         discount=0.995,  # of Walker, which falls with less
     )
     assert resolved(task="hopper").learner.discount == 0.99  # which stands still with more
-    assert own == DirConfig()
+    assert own == DirConfig(objective="features")
+    assert (run.diversity, run.fade) == (0.3, 0.2)
     assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
     assert ppo.entropy_coefficient == 0
     assert (own.bound, own.std_floor) == ("std-floor", ppo.action_std)
@@ -62,6 +63,15 @@ def test_the_robust_preset_mends_the_known_flaws():
     assert (smerl.hidden, smerl.tolerance, dvd.form) == ((256, 256), 0.1, "pairwise")
     for method in ("multi", "pg"):
         assert resolved(method=method).method_config == NoSettings()
+
+
+@pytest.mark.parametrize("asked", [{"alpha": 0.05}, {"learner": "sac"}, {"preset": "paper"}])
+def test_with_a_fixed_factor_the_bonus_is_the_papers(asked):
+    run = resolved(**asked)
+    assert (run.method_config.objective, run.diversity, run.fade) == ("cross-entropy", None, 0.0)
+    assert run.alpha == 0.05
+    chosen = resolved("dir.objective=features", "fade=0.5", **({"alpha": 0.05}))
+    assert (chosen.method_config.objective, chosen.fade) == ("features", 0.5)
 
 
 def test_the_paper_preset_follows_the_paper():
@@ -543,7 +553,7 @@ def test_a_run_older_than_a_setting_is_read_with_its_default():
     data["method_config"].pop("std_floor")
     data["learner"].pop("std_bounds")
     again = RunConfig.from_json(data)
-    assert again.method_config == DirConfig(bound="none")
+    assert again.method_config == DirConfig(objective="features", bound="none")
     assert (again.learner.epochs, again.learner.std_bounds) == (3, PPOConfig.std_bounds)
     kept = RunFolder.open(Path(__file__).parent / "data" / "walker-dir").manifest["config"]
     assert RunConfig.from_json(kept).method == "dir"

@@ -44,6 +44,8 @@ def resolve(config: TrainConfig) -> RunConfig:
     method, learner = METHODS.find(config.method), LEARNERS.find(config.learner)
     robot, preset = task_defaults(config.task), config.preset
     members = config.members if config.members is not None else 1 if method.single else MEMBERS
+    diversity = _diversity(config, method, learner)
+    relative = {} if diversity is None else method.relative.get(preset, {})
     run = RunConfig(
         task=config.task,
         method=config.method,
@@ -53,12 +55,12 @@ def resolve(config: TrainConfig) -> RunConfig:
         preset=preset,
         remove=robot.removed.get(preset) if config.remove is None else tuple(config.remove),
         alpha=_alpha(config, method, robot),
-        diversity=_diversity(config, method, learner),
-        fade=method.default_fade.get(preset, 0.0),
+        diversity=diversity,
+        fade=0.0 if diversity is None else method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "last",
         learner=learner.Config(**learner.presets.get(preset, {})),
-        method_config=method.Config(**method.presets.get(preset, {})),
+        method_config=method.Config(**{**method.presets.get(preset, {}), **relative}),
         worlds="" if config.worlds is None else config.worlds.strip(),
         curriculum=config.curriculum or 0.0,
     )

@@ -61,9 +61,6 @@ class PPOConfig:
     """Gain of the orthogonal first weights of both networks' hidden layers; many a PPO has √2."""
     policy_init_scale: float = 1.0
     """The same for the policy's last layer; with 0.01 every mean action begins near 0."""
-    action_bias: float = 0.0
-    """Every member begins around a posture of its own: the biases of its mean actions, before tanh, are drawn
-    evenly from ± this."""
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
     final_std: float = 0.0
@@ -126,7 +123,6 @@ class PPOConfig:
             "entropy_coefficient",
             "anneal_iterations",
             "final_std",
-            "action_bias",
             "desired_kl",
         ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"

@@ -72,16 +72,7 @@ class Policy(eqx.Module):
         """A fresh policy for `sizes` = (observation size, action size)."""
         observation_size, action_size = sizes
         widths = (observation_size, *config.policy_hidden, action_size)
-        network = Mlp(key, widths, gains=(config.hidden_init_scale, config.policy_init_scale))
-        if config.action_bias:
-            bias = jax.random.uniform(
-                named_key(key, "posture"),
-                (action_size,),
-                minval=-config.action_bias,
-                maxval=config.action_bias,
-            )
-            network = eqx.tree_at(lambda mlp: mlp.biases[-1], network, bias)
-        self.network = network
+        self.network = Mlp(key, widths, gains=(config.hidden_init_scale, config.policy_init_scale))
         self.learn_std = config.learn_std
         self.std_bounds = config.std_bounds
         start = config.action_std

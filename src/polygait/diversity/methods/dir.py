@@ -143,6 +143,9 @@ class Regulation(Method):
         },
     }
     default_alpha = 0.05
+    default_diversity = {"robust": 0.3}
+    relative = {"robust": {"objective": "features"}}
+    default_fade = {"robust": 0.2}
     simultaneous = False
     needs_filter = True
     reports_novelty = True
