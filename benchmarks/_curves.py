@@ -114,17 +114,25 @@ def print_table(task: str, learners: Mapping[str, Sequence[Curve]]) -> None:
     for name, curves in learners.items():
         minutes = minutes_to(curves, goal)
         reached = sum(map(math.isfinite, minutes))
-        told = f"{np.median(minutes):.1f} ({reached} of {len(minutes)})"
+        told = f"{_median_minutes(curves, minutes)} ({reached} of {len(minutes)})"
         last = min(curve[-1].steps for curve in curves)
         for steps in (*(mark for mark in MARKS if mark < last), last):
             found = Summary.at(curves, steps)
-            difference = None if curves is first else gain(curves, first, steps)
+            difference = None if curves is first or len(curves) != len(first) else gain(curves, first, steps)
             mean, worst = found.returns.mean(), found.returns.min()
             print(
                 f"| {name} | {steps / 1000:,.0f}k | {mean:,.0f} | {worst:,.0f} | "
                 f"{_interval(found.middle)} | {found.falls:.0%} | {_interval(difference)} | {told} |",
                 flush=True,
             )
+
+
+def _median_minutes(curves: Sequence[Curve], minutes: Sequence[float]) -> str:
+    """Of those who reached the goal when half of all did; otherwise longer than half of them tried."""
+    median = float(np.median(minutes))
+    if math.isfinite(median):
+        return f"{median:.1f}"
+    return f"> {np.median([curve[-1].seconds for curve in curves]) / 60:.1f}"
 
 
 def _interval(estimate: Estimate | None) -> str:

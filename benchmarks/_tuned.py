@@ -44,19 +44,22 @@ ZOO: dict[str, dict[str, Any]] = {
 }
 
 
-def main(package: str, env_id: str, seed: int, steps: int, every: int, episodes: int) -> None:
+def main(package: str, env_id: str, numbers: list[int], goal: float, limit: float) -> None:
+    """`numbers` = seed, steps, steps between two tests, their episodes; ends at `goal` or `limit` seconds."""
+    seed, steps, every, episodes = numbers
     # The curve alone goes to the real standard output; what the libraries print goes to standard error.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     model = _model(package, env_id, seed)
     test = _environment(env_id, seed + 1_000_000)
-    seconds, done = 0.0, 0
-    while done < steps:
+    seconds, done, able = 0.0, 0, -float("inf")
+    while done < steps and seconds < limit and able < goal:
         begun = time.perf_counter()
         model.learn(every, reset_num_timesteps=not done)
         seconds += time.perf_counter() - begun
         done = model.num_timesteps
-        print(json.dumps([done, seconds, *_tested(model, test, episodes)]), file=answers)
+        able, falls = _tested(model, test, episodes)
+        print(json.dumps([done, seconds, able, falls]), file=answers)
 
 
 def _environment(env_id: str, seed: int) -> Any:
@@ -103,4 +106,4 @@ def _tested(model: Any, test: Any, episodes: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:7]))
+    main(sys.argv[1], sys.argv[2], [int(text) for text in sys.argv[3:7]], *map(float, sys.argv[7:9]))

@@ -6,10 +6,16 @@ A setting is a name, or a name and what --set takes. Learners are members of a f
 for every setting. Each is tested on the way, with mean actions and the weights it has, while its clock
 stands still. A cohort learns side by side, so a member's time is the cohort's divided by its members; rivals
 learn one seed after another. Finished learners are kept in --out: a benchmark that was stopped goes on.
+
+    ./dev bench learn --rivals --patience 6 --seeds 5 --rival-seeds 2
+
+With --patience learners stop at the return whose minutes are counted, and rivals also when they have taken so
+many times the median minutes of the first setting: enough to say "at least so many times".
 """
 
 import argparse
 import json
+import math
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,8 +23,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 import polygait as pg
-from benchmarks._curves import GOALS, Curve, Curves, Key, Point, chart, print_table
+from benchmarks._curves import GOALS, Curve, Curves, Key, Point, chart, minutes_to, print_table
 from benchmarks.tasks import GYMNASIUM
 from benchmarks.train import RIVALS, ROOT, begun, install_rivals, rivals_python
 from polygait import training
@@ -60,6 +68,13 @@ class Course(NamedTuple):
     task: str
     steps: int
     every: int
+    goal: float = math.inf
+    """Learning stops at this return."""
+
+    @property
+    def name(self) -> str:
+        """What is kept under it never mixes with courses of other lengths."""
+        return self.task if self.goal == math.inf else f"{self.task}-to-{self.goal:.0f}"
 
 
 def learn(setting: Setting, course: Course, cohort: Cohort, threads: int | None) -> list[Curve]:
@@ -77,7 +92,7 @@ def learn(setting: Setting, course: Course, cohort: Cohort, threads: int | None)
         state, seconds = training._initial_state(learning), 0.0
         curves: list[Curve] = [[] for _ in range(cohort.size)]
         tested = 0
-        while int(state.iteration) < learning.config.iterations:
+        while int(state.iteration) < learning.config.iterations and not _reached(curves, course.goal):
             start = time.perf_counter()
             state, record = training._iterate(learning, state, pool)
             seconds += time.perf_counter() - start
@@ -87,6 +102,11 @@ def learn(setting: Setting, course: Course, cohort: Cohort, threads: int | None)
                 for curve, point in zip(curves, _tested(learning, state, steps, seconds), strict=True):
                     curve.append(point)
         return curves
+
+
+def _reached(curves: list[Curve], goal: float) -> bool:
+    """Whether every learner has once been as able as that."""
+    return all(any(point.mean_return >= goal for point in curve) for curve in curves)
 
 
 def _tested(
@@ -108,7 +128,7 @@ def measure_setting(
     found: list[Curve] = []
     for cohort in cohorts(options.seed, options.seeds):
         keys = [
-            Key(setting.name, course.task, course.steps, cohort.seed, member) for member in range(cohort.size)
+            Key(setting.name, course.name, course.steps, cohort.seed, member) for member in range(cohort.size)
         ]
         kept = [curves.load(key, setting.overrides) for key in keys]
         if None in kept:
@@ -126,17 +146,19 @@ def cohorts(seed: int, count: int) -> list[Cohort]:
     return [Cohort(seed + place, min(COHORT, count - begin)) for place, begin in enumerate(begins)]
 
 
-def measure_rival(label: str, course: Course, curves: Curves, num_seeds: int) -> list[Curve]:
-    """The curves of another library's PPO with the settings that were tuned for it."""
+def measure_rival(
+    label: str, course: Course, curves: Curves, seeds: range, limit: float = math.inf
+) -> list[Curve]:
+    """The curves of another library's PPO with the settings that were tuned for it; `limit` in seconds."""
     found = []
-    for seed in range(num_seeds):
-        key = Key(label, course.task, course.steps, seed, 0)
+    for seed in seeds:
+        key = Key(label, course.name, course.steps, seed, 0)
         curve = curves.load(key, ())
         if curve is None:
             print(f"{course.task}, {label}: seed {seed} …", flush=True)
             numbers = (seed, course.steps, course.every, EPISODES)
             command = [rivals_python(), "-P", str(ROOT / "benchmarks" / "_tuned.py"), RIVALS[label]]
-            command += [GYMNASIUM[course.task], *map(str, numbers)]
+            command += [GYMNASIUM[course.task], *map(str, numbers), str(course.goal), str(limit)]
             lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             curve = [Point(*json.loads(line)) for line in lines.splitlines()]
             curves.save(key, (), curve)
@@ -155,6 +177,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--threads", type=int, help="physics threads; all cores when left out")
     parser.add_argument("--out", type=Path, default=Path("bench-learn"), help="where results are kept")
     parser.add_argument("--rivals", action="store_true", help="also Stable-Baselines3 and SBX, tuned")
+    parser.add_argument("--rival-seeds", type=int, help="learners of every rival, if not as many as ours")
+    parser.add_argument(
+        "--patience", type=float, help="stop at the goal, rivals after so many times our time"
+    )
     options = parser.parse_args(arguments)
     names = options.tasks or list(GOALS)
     if unknown := sorted(set(names) - GOALS.keys()):
@@ -167,10 +193,14 @@ def main(arguments: list[str]) -> None:
     print(f"{options.seeds} seeds, {options.steps:,} steps, tests of {EPISODES} episodes; {told}", flush=True)
     results: dict[str, dict[str, list[Curve]]] = {}
     for name in names:
-        course = Course(name, options.steps, options.every)
+        goal = GOALS[name] if options.patience else math.inf
+        course = Course(name, options.steps, options.every, goal)
         results[name] = {one.name: measure_setting(one, course, curves, options) for one in settings}
+        ours = 60 * float(np.median(minutes_to(results[name][settings[0].name], GOALS[name])))
+        limit = options.patience * ours if options.patience else math.inf
         for label in RIVALS if options.rivals else ():
-            results[name][label] = measure_rival(label, course, curves, options.seeds)
+            seeds = range(options.rival_seeds or options.seeds)
+            results[name][label] = measure_rival(label, course, curves, seeds, limit)
         print_table(name, results[name])
     print(f"\n{save_chart(chart(results), options.out / 'curves.html')}")
     save_chart(chart(results), options.out / "curves.svg")
