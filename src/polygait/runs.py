@@ -194,7 +194,7 @@ def _check(extension: Extension, config: RunConfig) -> None:
     problems, method = extension.problems(), config.method_class
     if extension.until_novelty is not None and not method.reports_novelty:
         problems.append(f"`until_novelty` needs a method that measures novelty; {config.method} does not.")
-    if extension.max_hours is not None and method.simultaneous:
+    if extension.max_hours is not None and config.simultaneous:
         problems.append(f"`max_hours` acts between members; those of {config.method} train all at once.")
     if method.needs_peers and extension.most == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")

@@ -186,7 +186,7 @@ def _lasting_bytes(job: StudyJob, world: _World) -> int:
 
 def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
     """Of two: weights, their optimiser's two moments and the best so far of all who train; the physics."""
-    together = job.run.members if job.run.method_class.simultaneous else 1
+    together = job.run.members if job.run.simultaneous else 1
     return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
 
 
