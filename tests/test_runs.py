@@ -26,6 +26,7 @@ WORLDS = {
     "worlds": "nominal, broken(any(*)):hold@2..9, delay=0..2, sensor(any(*)):drop=0.3, push=-20..20N@random",
     "curriculum": 0.5,
 }
+PAPER = {"preset": "paper", "steps": 1000}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
@@ -115,8 +116,9 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         (PENDULUM, 60),
         ({"method": "pg", "members": 1}, 30),
         (WORLDS, 60),
+        ({**PAPER, "steps": 8000}, 20),
     ],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds"],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)
@@ -247,6 +249,20 @@ def test_other_methods_and_tasks_resume_exactly(options, tmp_path, monkeypatch):
     wanted = tiny.config(**options)
     pg.train(wanted, tmp_path / "alone")
     crashed(tmp_path / "run", 2, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+@pytest.mark.parametrize("at", [2, 4])
+def test_whole_episodes_resume_exactly(at, tmp_path, monkeypatch):
+    """In the first member, and in the second, which has a bonus."""
+    settings = ("ppo.episodes_per_iteration=10", "ppo.anneal_iterations=none", "fade=0.9")
+    wanted = tiny.config(*settings, **{**PAPER, "steps": 500})
+    pg.train(wanted, tmp_path / "alone")
+    log = RunFolder.open(tmp_path / "alone").metrics()
+    first = [record for record in log if record["members"] == [0, 1]]
+    assert 2 <= len(first) < 4 <= len(log) - 1  # so that these crashes are where they should be
+    crashed(tmp_path / "run", at, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 

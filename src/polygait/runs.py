@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polygait.cohort import make_cohort
 from polygait.config import Extension, TrainConfig, checked_kinds, from_options
 from polygait.errors import UserError
 from polygait.footprint import require_training_memory
@@ -29,7 +30,7 @@ from polygait.tasks.registry import make_task, task_name
 from polygait.tasks.robot import Robot
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
-from polygait.training import make_cohort, train_cohort
+from polygait.training import train_cohort
 from polygait.versions import differences, versions
 
 

@@ -20,15 +20,14 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key
 
-from polygait.diversity.method import IntrinsicReward, Method, Setting, bonus_statistics
+from polygait.cohort import Cohort
+from polygait.diversity.method import IntrinsicReward, Setting, bonus_statistics
 from polygait.diversity.strength import BonusScale, WeighedBonus, fading, initial_scale, weigh
 from polygait.episodes import Job, Outcome, run_episodes
 from polygait.interruption import Interruption
 from polygait.learning.acting import ALONE, TRAINING_TILE
-from polygait.learning.keys import member_keys
-from polygait.learning.learner import Learner, PolicyState, Sizes
+from polygait.learning.learner import PolicyState
 from polygait.learning.rollout import (
     Actor,
     Position,
@@ -44,13 +43,10 @@ from polygait.learning.whole_episodes import collect_episodes
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.migrations import migrated_state
 from polygait.population.population import continued, member_tensors, section
-from polygait.population.store import RunFolder
 from polygait.population.trained_on import TrainedOn
 from polygait.progress import Progress, Report
-from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
-from polygait.tasks.batched import set_faulty_share, set_worlds
-from polygait.tasks.state import StateFilter
+from polygait.tasks.batched import set_faulty_share
 from polygait.tasks.task import Task
 
 CHECKPOINT_SECONDS = 20.0
@@ -86,24 +82,6 @@ class LoopState(NamedTuple):
     """(member, RECENT_EPISODES) returns of completed episodes, newest last, NaN before the first."""
     kept: BestPolicy
     iteration: np.ndarray
-
-
-class Cohort(NamedTuple):
-    """What stays the same while members train together."""
-
-    run: RunFolder
-    config: RunConfig
-    learner: Learner
-    method: Method
-    task: Task
-    keys: Key[Array, " member"]
-    first: int
-    threads: int | None
-
-    @property
-    def size(self) -> int:
-        """How many members train together."""
-        return len(self.keys)
 
 
 class TrainIteration(NamedTuple):
@@ -142,28 +120,6 @@ def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, 
     _save(cohort, state)
     _write_members(cohort, state)
     cohort.run.clear_checkpoints()
-
-
-def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
-    """The members to train next: those of the checkpoint, or the first that are missing."""
-    config = RunConfig.from_json(run.manifest["config"])
-    state_filter = StateFilter.from_json(run.manifest["filter"])
-    method = config.method_class(config.method_config, state_filter)
-    if checkpoint is None:
-        first = len(run.members)
-        size = config.members - first if config.simultaneous else 1
-    else:
-        first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
-    task = TrainedOn.of(run.manifest).make_to_train(
-        config, num_envs=size * config.envs, variation=config.variation, num_threads=threads
-    )
-    learner = config.learner_class(
-        config.learner, Sizes(task.observation_size, task.action_size), config.envs
-    )
-    if config.worlds:
-        set_worlds(task, config.worlds)
-    keys = member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, learner, method, task, keys, first, threads)
 
 
 def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> TrainIteration:

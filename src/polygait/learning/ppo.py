@@ -21,13 +21,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Int32, Key
+from jaxtyping import Array, Float, Int, Int32, Key
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
 from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
+from polygait.learning.member_batch import MemberBatch, share_of
 from polygait.learning.networks import Critic, Policy
 from polygait.learning.optimizer import (
     Span,
@@ -36,14 +37,7 @@ from polygait.learning.optimizer import (
     make_optimizer,
     make_policy_optimizer,
 )
-from polygait.learning.padding import (
-    Order,
-    is_sample,
-    over_minibatches,
-    padded,
-    padded_order,
-    room_for,
-)
+from polygait.learning.padding import Order, over_minibatches, padded_order, room_for
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.learning.stacking import member_of, stacked
 
@@ -75,22 +69,6 @@ class PPOStatistics(NamedTuple):
     entropy: Float[np.ndarray, " member"]
     std: Float[np.ndarray, " member"]
     """Mean standard deviation of the actions, like the entropy after the update."""
-
-
-class MemberBatch(NamedTuple):
-    """One member's share of a Batch."""
-
-    observation: Float[Array, "time env state"]
-    action: Float[Array, "time env action"]
-    reward: Float[Array, "time env"]
-    terminated: Bool[Array, "time env"]
-    truncated: Bool[Array, "time env"]
-    cut: Int[Array, " cut"]
-    """Steps, counted through time and environments, after which the rollout ends or goes on elsewhere."""
-    cut_observation: Float[Array, "cut state"]
-    """What was seen after them; after any other step that is the next observation, if anything."""
-    sample: Bool[Array, "time env"] | None
-    """Which steps were made, where others only fill the arrays up; None where there are no others."""
 
 
 class AdvantageBatch(NamedTuple):
@@ -180,7 +158,7 @@ def ppo_update(
     length, num_members, envs_per_member = batch.reward.shape
     arrays = jax.tree.map(np.asarray, learner)
     members = [member_of(arrays, m) for m in range(num_members)]
-    shares = [_share(batch, m, config) for m in range(num_members)]
+    shares = [share_of(batch, m, config) for m in range(num_members)]
     members, shares = jax.device_put((members, shares))
     seeds = order_seeds(member_keys, "sample order", iteration)
     samples = length * envs_per_member
@@ -208,7 +186,7 @@ def ppo_update(
     return jax.device_put(improved), _over_stages(statistics)
 
 
-def _stages(order: Int32[np.ndarray, "step minibatch"], samples: int, config: PPOConfig) -> list[Order]:
+def _stages(order: Int32[np.ndarray, "step minibatch"], samples: int, config: PPOConfig) -> list[Any]:
     """The gradient steps that share one look at the advantages: all of them, or those of an epoch."""
     stages = np.array_split(order, min(config.epochs, len(order))) if config.recompute_advantages else [order]
     if not config.episodes_per_iteration:
@@ -331,35 +309,6 @@ def _improve_critic(
 def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
     """A network after one step against its direction."""
     return eqx.apply_updates(network, jax.tree.map(lambda step: -rate * step, direction))
-
-
-def _share(batch: Batch, member: int, config: PPOConfig) -> MemberBatch:
-    """What belongs to one member.
-
-    The critic is asked about most states once: V(s_{t+1}) is the next row's V(s_t), but after time limits and
-    at the end of the rollout. Their number is filled up to one of few, since each is another program; so are
-    the steps themselves where their number changes.
-    """
-    own = Batch(*(array[:, member] for array in batch))
-    length, num_envs = own.reward.shape
-    cut = own.truncated.copy()
-    cut[-1] = True
-    steps = np.flatnonzero(cut)
-    room = num_envs * 2 ** math.ceil(math.log2(len(steps) / num_envs))
-    steps = np.pad(steps, (0, (config.episodes_per_iteration or room) - len(steps)), mode="edge")
-    fields: dict[str, Any] = own._asdict()
-    next_observation = fields.pop("next_observation").reshape(length * num_envs, -1)
-    sample = None
-    if config.episodes_per_iteration:
-        longest = room_for(length)
-        fields = {name: padded(array, longest) for name, array in fields.items()}
-        sample = is_sample(length, longest)[:, None]
-    return MemberBatch(
-        **fields,
-        cut=jnp.asarray(steps, jnp.int32),
-        cut_observation=next_observation[steps],
-        sample=sample,
-    )
 
 
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:
