@@ -310,8 +310,10 @@ def _steps_done(cohort: Cohort, checkpoint: Checkpoint | None) -> int:
     """How far a checkpoint is; earlier versions counted iterations alone, all of one size."""
     if checkpoint is None:
         return 0
-    usual = checkpoint.iteration * cohort.config.learner.steps_per_iteration
-    return int(checkpoint.section("state").get(_NUM_STEPS, usual))
+    state = checkpoint.section("state")
+    if _NUM_STEPS in state:
+        return int(state[_NUM_STEPS])
+    return checkpoint.iteration * cohort.config.learner.steps_per_iteration
 
 
 def _standing(cohort: Cohort, steps: int) -> Progress:

@@ -84,7 +84,7 @@ def test_a_rollout_is_whole_episodes_one_after_the_other():
     assert task.rested > 0
     for part in parts:
         row, begun = seen[part.start, :2].astype(int)
-        length = min(Lives.lengths[row, begun], LIMIT)
+        length = min(int(Lives.lengths[row, begun]), LIMIT)
         np.testing.assert_array_equal(seen[part], [[row, begun, step] for step in range(length)])
         np.testing.assert_array_equal(following[part, 2], np.arange(length) + 1)
         np.testing.assert_array_equal(rollout.reward[part, 0, 0], 10 * begun + np.arange(length) + 1)

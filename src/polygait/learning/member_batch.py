@@ -50,7 +50,7 @@ def share_of(batch: Batch, member: int, config: PPOConfig) -> MemberBatch:
     if config.episodes_per_iteration:
         longest = room_for(length)
         fields = {name: padded(array, longest) for name, array in fields.items()}
-        sample = is_sample(length, longest)[:, None]
+        sample = jnp.asarray(is_sample(length, longest)[:, None])
     return MemberBatch(
         **fields,
         cut=jnp.asarray(steps, jnp.int32),
