@@ -94,7 +94,7 @@ def test_members_that_are_compared_have_rollouts_of_one_size():
         run = resolved(preset="paper", method=method)
         assert (run.episodes_per_iteration, run.simultaneous) == (20, False)
         assert run.steps_per_member == run.steps  # and whole episodes after that
-    assert "`envs` 64 are more than ppo.episodes_per_iteration 20" in problems(preset="paper", envs=64)
+    assert "envs 64 are more than ppo.episodes_per_iteration 20" in problems(preset="paper", envs=64)
     assert "episodes_per_iteration must be" in problems("ppo.episodes_per_iteration=-1")
 
 

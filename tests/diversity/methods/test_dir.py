@@ -396,10 +396,10 @@ def test_novelty_is_zero_for_a_twin_and_grows_with_distance(bound):
 
 
 @pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
-def test_what_fills_a_rollout_of_changing_size_has_no_part_in_it(config, earlier, monkeypatch):
+def test_what_fills_a_rollout_of_changing_size_has_no_part_in_it(config, monkeypatch):
     """The same transitions, known to vary in number or not, and whatever stands where none is."""
     method = Regulation(dataclasses.replace(config, objective="kl"), LEGLESS)
-    rollout = random_rollout(3, time=20)
+    rollout, earlier = random_rollout(3, time=20), left_by(2, config)
 
     def all_of(rollout):
         state = method.init(keys(5), SETTING, earlier)
