@@ -29,6 +29,7 @@ from benchmarks.learn import Setting
 from benchmarks.train import ROOT
 from polygait import training
 from polygait.charts import save_chart
+from polygait.cohort import Cohort, make_cohort
 from polygait.config import FinetuneConfig
 from polygait.episodes import Frame, Job, run_episodes
 from polygait.finetuning import begin_finetuning
@@ -85,20 +86,22 @@ def learn(plan: Plan, who: Setting, variation: str, seed: int) -> Curve:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max_workers=1) as pool:
         run = begin_learner(plan, who, variation, seed, Path(folder) / "run")
         with run.writing():
-            cohort = training.make_cohort(run, None, plan.threads)
+            cohort = make_cohort(run, None, plan.threads)
             state, seconds, tested = training._initial_state(cohort), 0.0, 0
             curve = [tested_now(cohort, state.kept.policies, 0, 0.0)]
-            while int(state.iteration) < cohort.config.iterations:
+            steps, last = 0, cohort.config.steps_per_member
+            while steps < last:
                 start = time.perf_counter()
                 state, record = training._iterate(cohort, state, pool)
                 seconds += time.perf_counter() - start
-                if record["steps"] - tested >= plan.every or int(state.iteration) == cohort.config.iterations:
-                    tested = record["steps"]
+                steps = record["steps"]
+                if steps - tested >= plan.every or steps >= last:
+                    tested = steps
                     curve.append(tested_now(cohort, state.kept.policies, tested, seconds))
     return curve
 
 
-def tested_now(cohort: training.Cohort, policies: PolicyState, steps: int, seconds: float) -> Point:
+def tested_now(cohort: Cohort, policies: PolicyState, steps: int, seconds: float) -> Point:
     """How able a learner is in the world of its training."""
     starts = range(FIRST_START, FIRST_START + EPISODES)
     jobs = [Job(0, cohort.config.variation, start) for start in starts]

@@ -31,6 +31,7 @@ from benchmarks.tasks import GYMNASIUM
 from benchmarks.train import RIVALS, ROOT, begun, install_rivals, rivals_python
 from polygait import training
 from polygait.charts import save_chart
+from polygait.cohort import Cohort as TrainedCohort
 from polygait.versions import versions
 
 EVERY = 50_000
@@ -91,13 +92,13 @@ def learn(setting: Setting, course: Course, cohort: Cohort, threads: int | None)
     with begun(wanted) as learning, ThreadPoolExecutor(max_workers=1) as pool:
         state, seconds = training._initial_state(learning), 0.0
         curves: list[Curve] = [[] for _ in range(cohort.size)]
-        tested = 0
-        while int(state.iteration) < learning.config.iterations and not _reached(curves, course.goal):
+        steps = tested = 0
+        while steps < learning.config.steps_per_member and not _reached(curves, course.goal):
             start = time.perf_counter()
             state, record = training._iterate(learning, state, pool)
             seconds += time.perf_counter() - start
             steps = record["steps"]
-            if steps - tested >= course.every or int(state.iteration) == learning.config.iterations:
+            if steps - tested >= course.every or steps >= learning.config.steps_per_member:
                 tested = steps - steps % course.every
                 for curve, point in zip(curves, _tested(learning, state, steps, seconds), strict=True):
                     curve.append(point)
@@ -109,9 +110,7 @@ def _reached(curves: list[Curve], goal: float) -> bool:
     return all(any(point.mean_return >= goal for point in curve) for curve in curves)
 
 
-def _tested(
-    cohort: training.Cohort, state: training.LoopState, steps: int, seconds: float
-) -> Iterator[Point]:
+def _tested(cohort: TrainedCohort, state: training.LoopState, steps: int, seconds: float) -> Iterator[Point]:
     """How able every member is now."""
     starts = range(FIRST_START, FIRST_START + EPISODES)
     outcome = training._judged(cohort, state.kept.policies, None, starts)

@@ -33,6 +33,7 @@ import polygait as pg
 from benchmarks._timing import rates, ratio
 from benchmarks.tasks import GYMNASIUM
 from polygait import learning, training
+from polygait.cohort import Cohort, make_cohort
 from polygait.config import PPOConfig
 from polygait.diversity.method import Setting, Tensors
 from polygait.resolving import resolve
@@ -57,7 +58,7 @@ Loops = Mapping[str, Callable[[], int]]
 class Course:
     """The first rollouts of a cohort, by the iterations of training, from the same start each time."""
 
-    def __init__(self, cohort: training.Cohort, rollouts: int, earlier: list[Tensors]) -> None:
+    def __init__(self, cohort: Cohort, rollouts: int, earlier: list[Tensors]) -> None:
         self.cohort = cohort
         self.rollouts = rollouts
         self._pool = ThreadPoolExecutor(max_workers=1)
@@ -122,7 +123,7 @@ class Physics:
 class Update:
     """The learning of a course without the motion."""
 
-    def __init__(self, cohort: training.Cohort, lessons: list[Lesson]) -> None:
+    def __init__(self, cohort: Cohort, lessons: list[Lesson]) -> None:
         self._cohort = cohort
         self._lessons = lessons
 
@@ -242,15 +243,15 @@ def install_rivals() -> None:
 
 
 @contextlib.contextmanager
-def begun(wanted: pg.TrainConfig) -> Iterator[training.Cohort]:
+def begun(wanted: pg.TrainConfig) -> Iterator[Cohort]:
     """A first cohort as `train` would begin it, in a temporary run folder."""
     with tempfile.TemporaryDirectory() as folder:
         run = begin(wanted, Path(folder) / wanted.method)
         with run.writing():
-            yield training.make_cohort(run, None, wanted.threads)
+            yield make_cohort(run, None, wanted.threads)
 
 
-def frozen_models(cohort: training.Cohort, count: int) -> list[Tensors]:
+def frozen_models(cohort: Cohort, count: int) -> list[Tensors]:
     """What `count` earlier members would leave: models as different as their keys; the cost is the same."""
     setting = Setting(cohort.task.action_size, 1)
     keys = learning.member_keys(jax.random.key(cohort.config.seed + 1), 0, count)

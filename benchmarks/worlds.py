@@ -16,12 +16,13 @@ from pathlib import Path
 import polars as pl
 
 import polygait as pg
+from polygait.cohort import make_cohort
 from polygait.runs import begin
 from polygait.study.grid import read_study
 from polygait.study.results import read_results
 from polygait.study.statistics import bootstrap
 from polygait.suites import listed_conditions
-from polygait.training import _initial_state, _iterate, make_cohort
+from polygait.training import _initial_state, _iterate
 
 WORLDS = "nominal*4, broken(any(*)), broken(any(*)):weak=0.2..0.8, foot-friction=0.5..2, delay=0..2"
 FAMILIES = {"seen": "faults-seen.toml", "held out": "faults-held-out.toml"}

@@ -11,6 +11,7 @@ import pytest
 
 import polygait as pg
 from polygait import cli, training
+from polygait.cohort import Cohort, make_cohort
 from polygait.config import FinetuneConfig
 from polygait.errors import UserError
 from polygait.finetuning import begin_finetuning
@@ -20,7 +21,6 @@ from polygait.population.store import RunFolder
 from polygait.report.run.reproduce import run_command
 from polygait.resolving import resolve_finetuning
 from polygait.run_config import RunConfig
-from polygait.training import make_cohort
 from tests import tiny
 from tests.tiny import Killed, assert_same_run, crash_at, digests
 
@@ -52,7 +52,7 @@ def sac_origin(tmp_path_factory):
     return out
 
 
-def start(path: Path) -> tuple[training.Cohort, training.LoopState]:
+def start(path: Path) -> tuple[Cohort, training.LoopState]:
     cohort = make_cohort(RunFolder.open(path), None, 1)
     return cohort, training._initial_state(cohort)
 

@@ -83,7 +83,7 @@ def test_the_paper_preset_follows_the_paper():
     assert not ppo.learn_std and ppo.action_std == 0.4
     assert ppo.value_target == "monte-carlo"
     assert ppo.rollout_steps == 20_000 and ppo.anneal_iterations == 0
-    assert ppo.rollout_steps % run.envs == 0
+    assert (ppo.episodes_per_iteration, run.envs) == (20, 20)
     assert own.bound == "none" and not own.normalize_inputs
     assert (own.hidden, own.weight_decay, own.max_gradient_norm) == ((128, 128), 0.01, 0.5)
     assert own.epochs == ppo.epochs and own.minibatch_size == ppo.minibatch_size
@@ -92,6 +92,29 @@ def test_the_paper_preset_follows_the_paper():
     assert not smerl.normalize_inputs
     assert smerl.epochs == ppo.epochs and smerl.minibatch_size == ppo.minibatch_size
     assert resolved(preset="paper", method="dvd").method_config.form == "exponential"
+
+
+def test_members_that_are_compared_have_rollouts_of_one_size():
+    for method in ("smerl", "dvd"):
+        run = resolved(preset="paper", method=method)
+        assert (run.episodes_per_iteration, run.learner.rollout_steps, run.simultaneous) == (0, 20_000, True)
+        message = problems("ppo.episodes_per_iteration=20", method=method, preset="paper")
+        assert f"a rollout of its own size, but {method} compares members step by step" in message
+    for method in ("dir", "multi", "pg"):
+        run = resolved(preset="paper", method=method)
+        assert (run.episodes_per_iteration, run.simultaneous) == (20, False)
+        assert run.steps_per_member == run.steps  # and whole episodes after that
+    assert "envs 64 are more than ppo.episodes_per_iteration 20" in problems(preset="paper", envs=64)
+    assert "episodes_per_iteration must be" in problems("ppo.episodes_per_iteration=-1")
+
+
+def test_whole_episodes_are_mentioned_where_there_are_any():
+    """Jobs of studies are named by what is stored."""
+    run, whole = resolved(), resolved(preset="paper")
+    assert "episodes_per_iteration" not in run.to_json()["learner"]
+    assert whole.to_json()["learner"]["episodes_per_iteration"] == 20
+    for one in (run, whole):
+        assert RunConfig.from_json(json.loads(json.dumps(one.to_json()))) == one
 
 
 def test_soft_actor_critic_is_asked_for_by_name():

@@ -26,6 +26,7 @@ WORLDS = {
     "worlds": "nominal, broken(any(*)):hold@2..9, delay=0..2, sensor(any(*)):drop=0.3, push=-20..20N@random",
     "curriculum": 0.5,
 }
+PAPER = {"preset": "paper", "steps": 1000}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
@@ -115,8 +116,9 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         (PENDULUM, 60),
         ({"method": "pg", "members": 1}, 30),
         (WORLDS, 60),
+        ({**PAPER, "steps": 8000}, 20),
     ],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds"],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)
@@ -247,6 +249,22 @@ def test_other_methods_and_tasks_resume_exactly(options, tmp_path, monkeypatch):
     wanted = tiny.config(**options)
     pg.train(wanted, tmp_path / "alone")
     crashed(tmp_path / "run", 2, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+@pytest.mark.parametrize("member", [pytest.param(0, marks=pytest.mark.slow), 1])
+def test_whole_episodes_resume_exactly(member, tmp_path, monkeypatch):
+    """In the first member, or in the second, which has a bonus."""
+    settings = ("ppo.episodes_per_iteration=6", "ppo.anneal_iterations=none", "fade=0.9")
+    settings += ("task.max_episode_steps=30",)
+    wanted = tiny.config(*settings, **{**PAPER, "steps": 300, "envs": 4})
+    pg.train(wanted, tmp_path / "alone")
+    log = RunFolder.open(tmp_path / "alone").metrics()
+    lines = [sum(record["members"] == [one, one + 1] for record in log) for one in range(2)]
+    assert min(lines) >= 2
+    crashed(tmp_path / "run", member * lines[0] + 2, monkeypatch, wanted)
+    assert len(RunFolder.open(tmp_path / "run").members) == member
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 

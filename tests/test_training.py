@@ -390,3 +390,34 @@ def test_progress_counts_members_steps_and_share(tmp_path):
 def test_extreme_filters_train(remove, tmp_path):
     population = tiny.train(tmp_path / "run", iterations=2, remove=remove)
     assert np.isfinite(population.members[1].summary["novelty"])
+
+
+# Whole episodes.
+
+
+def test_the_papers_iterations_are_twenty_whole_episodes(tmp_path, monkeypatch):
+    """As many as a rollout of 20 × 1000 steps had, but updates come when they are over."""
+    seen = Seen(monkeypatch)
+    small = [one for one in tiny.SETTINGS if one.startswith("ppo.") and "rollout_steps" not in one]
+    wanted = pg.TrainConfig("hopper", "pg", preset="paper", steps=1200, overrides=tuple(small))
+    population = pg.train(wanted, tmp_path / "run")
+    log = RunFolder.open(tmp_path / "run").metrics()
+    assert not seen.rollouts  # of a fixed length
+    assert all(record["episodes"] == [20] for record in log)
+    steps = np.diff([0, *(record["steps"] for record in log)])
+    assert len(set(steps)) == len(steps) > 1
+    assert 20_000 / steps[0] > 25  # updates at the beginning for one of the fixed length
+    assert log[-2]["steps"] < 1200 <= log[-1]["steps"] == population.members[0].steps
+
+
+def test_members_of_whole_episodes_train_one_at_a_time(tmp_path):
+    settings = ("ppo.episodes_per_iteration=4", "keep=last")
+    shares = []
+    pg.train(
+        tiny.config(*settings, method="multi", envs=4, steps=1),
+        tmp_path / "run",
+        lambda progress: shares.append(progress.share),
+    )
+    log = RunFolder.open(tmp_path / "run").metrics()
+    assert [record["members"] for record in log] == [[0, 1], [1, 2]]
+    assert shares == [0.0, 0.5, 0.5, 1.0]

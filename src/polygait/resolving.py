@@ -59,7 +59,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         fade=0.0 if diversity is None else method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "last",
-        learner=learner.Config(**learner.presets.get(preset, {})),
+        learner=_learner_settings(learner, method, preset),
         method_config=method.Config(**{**method.presets.get(preset, {}), **relative}),
         worlds="" if config.worlds is None else config.worlds.strip(),
         curriculum=config.curriculum or 0.0,
@@ -200,7 +200,9 @@ def _problems_together(run: RunConfig) -> list[str]:
     """Choices that are possible alone but not together."""
     method, learner = run.method_class, run.learner_class
     steps, found = run.learner.steps_per_iteration, []
-    if steps % run.envs:
+    if episodes := run.episodes_per_iteration:
+        found += _problems_of_whole_episodes(run, episodes)
+    elif steps % run.envs:
         more = steps + -steps % run.envs
         found.append(
             f"`envs` {run.envs} cannot share the {steps} steps of {learner.name} between two updates evenly; "
@@ -221,6 +223,19 @@ def _problems_together(run: RunConfig) -> list[str]:
     return found + method.problems(run.method_config, run.members, steps)
 
 
+def _problems_of_whole_episodes(run: RunConfig, episodes: int) -> list[str]:
+    """Choices that do not go with rollouts of whole episodes."""
+    name, found = f"{run.learner.name}.episodes_per_iteration", []
+    if run.envs > episodes:
+        found.append(f"`envs` {run.envs} are more than {name} {episodes}; some would never act.")
+    if run.method_class.needs_peers:
+        found.append(
+            f"{name} {episodes} gives every member a rollout of its own size, but {run.method} compares "
+            "members step by step; leave it at 0."
+        )
+    return found
+
+
 def _alpha(config: TrainConfig, method: type[Method], robot: TaskDefaults) -> float:
     if config.alpha is not None:
         return config.alpha
@@ -232,6 +247,14 @@ def _diversity(config: TrainConfig, method: type[Method], learner: type[Learner]
     if config.diversity is not None or config.alpha is not None:
         return config.diversity
     return None if learner.off_policy else method.default_diversity.get(config.preset)
+
+
+def _learner_settings(learner: type[Learner], method: type[Method], preset: str) -> Any:
+    """A preset's; members that are compared while they train need rollouts of one size for all."""
+    values = dict(learner.presets.get(preset, {}))
+    if method.needs_peers:
+        values.pop("episodes_per_iteration", None)
+    return learner.Config(**values)
 
 
 def _with_defaults(run: RunConfig, settings: Mapping[str, Any]) -> RunConfig:

@@ -48,20 +48,32 @@ class RunConfig:
     curriculum: float = 0.0
     """The share of the training in which faulty worlds grow from none to as many as `worlds` says."""
 
-    def faulty_share(self, iteration: int) -> float:
-        """How many of the faulty worlds take place in an iteration, from 0 to 1."""
+    def faulty_share(self, steps: int) -> float:
+        """How many of the faulty worlds take place when a member has made so many steps, from 0 to 1."""
         rising = self.curriculum * self.iterations
-        return min(1.0, iteration / rising) if rising else 1.0
+        return min(1.0, steps / self.learner.steps_per_iteration / rising) if rising else 1.0
+
+    @property
+    def episodes_per_iteration(self) -> int:
+        """Whole episodes in a rollout, for learners that count them; 0 where it has a number of steps."""
+        return getattr(self.learner, "episodes_per_iteration", 0)
 
     @property
     def iterations(self) -> int:
-        """Rollouts per member: its steps, rounded up."""
+        """Rollouts per member: its steps, rounded up. Whole episodes that end early make more of them."""
         return -(-self.steps // self.learner.steps_per_iteration)
 
     @property
     def steps_per_member(self) -> int:
-        """The steps of whole rollouts."""
+        """The steps of whole rollouts; of whole episodes, after how many steps no more are begun."""
+        if self.episodes_per_iteration:
+            return self.steps
         return self.iterations * self.learner.steps_per_iteration
+
+    @property
+    def simultaneous(self) -> bool:
+        """Whether all members train at once; a rollout of whole episodes is one member's alone."""
+        return self.method_class.simultaneous and not self.episodes_per_iteration
 
     @property
     def method_class(self) -> type[Method]:
@@ -86,9 +98,12 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """The configuration as plain data; the learner's settings are tagged with its name.
 
-        A nominal world is not mentioned: jobs of studies are named by this data, and keep their names.
+        A nominal world is not mentioned, nor are whole episodes where there are none: jobs of studies are
+        named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
+        if not self.episodes_per_iteration:
+            plain["learner"].pop("episodes_per_iteration", None)
         for name in ("variation", "worlds", "curriculum"):
             if not plain[name]:
                 del plain[name]

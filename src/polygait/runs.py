@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polygait.cohort import make_cohort
 from polygait.config import Extension, TrainConfig, checked_kinds, from_options
 from polygait.errors import UserError
 from polygait.footprint import require_training_memory
@@ -29,7 +30,7 @@ from polygait.tasks.registry import make_task, task_name
 from polygait.tasks.robot import Robot
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
-from polygait.training import make_cohort, train_cohort
+from polygait.training import train_cohort
 from polygait.versions import differences, versions
 
 
@@ -194,7 +195,7 @@ def _check(extension: Extension, config: RunConfig) -> None:
     problems, method = extension.problems(), config.method_class
     if extension.until_novelty is not None and not method.reports_novelty:
         problems.append(f"`until_novelty` needs a method that measures novelty; {config.method} does not.")
-    if extension.max_hours is not None and method.simultaneous:
+    if extension.max_hours is not None and config.simultaneous:
         problems.append(f"`max_hours` acts between members; those of {config.method} train all at once.")
     if method.needs_peers and extension.most == 1:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")

@@ -20,15 +20,14 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Key
 
-from polygait.diversity.method import IntrinsicReward, Method, Setting, bonus_statistics
+from polygait.cohort import Cohort
+from polygait.diversity.method import IntrinsicReward, Setting, bonus_statistics
 from polygait.diversity.strength import BonusScale, WeighedBonus, fading, initial_scale, weigh
 from polygait.episodes import Job, Outcome, run_episodes
 from polygait.interruption import Interruption
 from polygait.learning.acting import ALONE, TRAINING_TILE
-from polygait.learning.keys import member_keys
-from polygait.learning.learner import Learner, PolicyState, Sizes
+from polygait.learning.learner import PolicyState
 from polygait.learning.rollout import (
     Actor,
     Position,
@@ -40,16 +39,14 @@ from polygait.learning.rollout import (
     with_newest,
 )
 from polygait.learning.stacking import member_of
+from polygait.learning.whole_episodes import collect_episodes
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.migrations import migrated_state
 from polygait.population.population import continued, member_tensors, section
-from polygait.population.store import RunFolder
 from polygait.population.trained_on import TrainedOn
 from polygait.progress import Progress, Report
-from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
-from polygait.tasks.batched import set_faulty_share, set_worlds
-from polygait.tasks.state import StateFilter
+from polygait.tasks.batched import set_faulty_share
 from polygait.tasks.task import Task
 
 CHECKPOINT_SECONDS = 20.0
@@ -60,6 +57,8 @@ RECENT_EPISODES = 100
 """Completed episodes per member that its recent return averages over."""
 NOMINAL_EPISODES = 10
 """Episodes with mean actions by which a finished member is judged."""
+_NUM_STEPS = ".position.num_steps"
+"""The name of what a LoopState has of that kind in a checkpoint."""
 _CHOOSING = (NOMINAL_EPISODES,)
 """The start from which weights are chosen: not one of those by which they are judged."""
 
@@ -85,24 +84,6 @@ class LoopState(NamedTuple):
     iteration: np.ndarray
 
 
-class Cohort(NamedTuple):
-    """What stays the same while members train together."""
-
-    run: RunFolder
-    config: RunConfig
-    learner: Learner
-    method: Method
-    task: Task
-    keys: Key[Array, " member"]
-    first: int
-    threads: int | None
-
-    @property
-    def size(self) -> int:
-        """How many members train together."""
-        return len(self.keys)
-
-
 class TrainIteration(NamedTuple):
     """What one iteration gave: the new state, and a line for the log."""
 
@@ -113,7 +94,7 @@ class TrainIteration(NamedTuple):
 def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, stop: Interruption) -> None:
     """Train some members from the checkpoint, or from their start, to their end, and write them down."""
     # The programs of the first turn are compiled before anything can be counted.
-    report(_standing(cohort, checkpoint.iteration if checkpoint else 0)._replace(phase="compiling"))
+    report(_standing(cohort, _steps_done(cohort, checkpoint))._replace(phase="compiling"))
     state = _initial_state(cohort)
     if checkpoint is None:
         _save(cohort, state)
@@ -121,16 +102,15 @@ def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, 
         state = _restore(cohort, state, checkpoint)
     begun = time.monotonic()
     due = begun + CHECKPOINT_SECONDS
-    first_iteration, last_iteration = int(state.iteration), cohort.config.iterations
+    first_steps, all_steps = int(state.position.num_steps), cohort.config.steps_per_member
     with ThreadPoolExecutor(max_workers=1) as pool:
-        while int(state.iteration) < last_iteration:
+        while int(state.position.num_steps) < all_steps:
             state, record = _iterate(cohort, state, pool)
-            done = int(state.iteration)
-            if done % cohort.learner.log_interval == 0 or done == last_iteration:
+            steps = int(state.position.num_steps)
+            if int(state.iteration) % cohort.learner.log_interval == 0 or steps >= all_steps:
                 cohort.run.append_metrics(record)
             now = time.monotonic()
-            steps = (done - first_iteration) * cohort.config.learner.steps_per_iteration
-            report(_progress(cohort, state, record, steps / (now - begun)))
+            report(_progress(cohort, state, record, (steps - first_steps) / (now - begun)))
             if stop.requested or now > due:
                 _save(cohort, state)
                 taken = time.monotonic() - now
@@ -142,34 +122,12 @@ def train_cohort(cohort: Cohort, checkpoint: Checkpoint | None, report: Report, 
     cohort.run.clear_checkpoints()
 
 
-def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
-    """The members to train next: those of the checkpoint, or the first that are missing."""
-    config = RunConfig.from_json(run.manifest["config"])
-    state_filter = StateFilter.from_json(run.manifest["filter"])
-    method = config.method_class(config.method_config, state_filter)
-    if checkpoint is None:
-        first = len(run.members)
-        size = config.members - first if method.simultaneous else 1
-    else:
-        first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
-    task = TrainedOn.of(run.manifest).make_to_train(
-        config, num_envs=size * config.envs, variation=config.variation, num_threads=threads
-    )
-    learner = config.learner_class(
-        config.learner, Sizes(task.observation_size, task.action_size), config.envs
-    )
-    if config.worlds:
-        set_worlds(task, config.worlds, np.repeat(range(first, first + size), config.envs).tolist())
-    keys = member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, learner, method, task, keys, first, threads)
-
-
 def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> TrainIteration:
     """Collect, reward, improve."""
     learner, method, iteration = cohort.learner, cohort.method, int(state.iteration)
     diverged = cohort.task.num_diverged
     if cohort.config.curriculum:
-        set_faulty_share(cohort.task, cohort.config.faulty_share(iteration))
+        set_faulty_share(cohort.task, cohort.config.faulty_share(int(state.position.num_steps)))
     rollout = _collect(cohort, learner.policy(state.learner, iteration), state.position, iteration)
     bonus = method.intrinsic_reward(state.method, rollout)
     updating = pool.submit(method.update, state.method, rollout, cohort.keys, iteration)
@@ -193,7 +151,7 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
     record = {
         "members": [cohort.first, cohort.first + cohort.size],
         "iteration": iteration,
-        "steps": (iteration + 1) * cohort.config.learner.steps_per_iteration,
+        "steps": int(rollout.position.num_steps),
         "return": recent_mean(recent).tolist(),
         "episodes": np.bincount(rollout.episodes.member, minlength=cohort.size).tolist(),
         "diverged": cohort.task.num_diverged - diverged,
@@ -205,16 +163,19 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
 def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: Rollout) -> WeighedBonus:
     """The bonus as a reward beside the task's: by the paper's factor, or as a share of what the task pays."""
     config = cohort.config
-    weight = fading(int(state.iteration) / config.iterations, config.fade)
+    weight = fading(int(state.position.num_steps) / config.steps_per_member, config.fade)
     if config.diversity is None:
         return WeighedBonus(weight * config.alpha * bonus.value, state.scale)
     return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
 
 
 def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) -> Rollout:
-    envs = cohort.config.envs
-    shape = (cohort.config.learner.steps_per_iteration // envs, envs, cohort.task.action_size)
-    return collect(cohort.task, policy, rollout_noise(cohort.keys, iteration, shape), position)
+    config, task = cohort.config, cohort.task
+    if episodes := config.episodes_per_iteration:
+        shape = (task.max_episode_steps, episodes, task.action_size)
+        return collect_episodes(task, policy, rollout_noise(cohort.keys, iteration, shape), position)
+    shape = (config.learner.steps_per_iteration // config.envs, config.envs, task.action_size)
+    return collect(task, policy, rollout_noise(cohort.keys, iteration, shape), position)
 
 
 def _initial_state(cohort: Cohort) -> LoopState:
@@ -290,6 +251,7 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
     cohort.task.restore(checkpoint.section("task."))
     cohort.learner.restore(checkpoint.section("learner."))
     unknown = {f".scale{name}": array for name, array in flatten_tree(like.scale).items()}
+    unknown[_NUM_STEPS] = np.array(_steps_done(cohort, checkpoint))
     return unflatten_tree(like, unknown | migrated_state(checkpoint.section("state")))
 
 
@@ -297,7 +259,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     """Judge the finished members and write each into its file."""
     config, policies = cohort.config, state.kept.policies
     actor = cohort.learner.actor(policies, config.envs, TRAINING_TILE)
-    fresh = _collect(cohort, actor, state.position, config.iterations)
+    fresh = _collect(cohort, actor, state.position, int(state.iteration))
     metrics = cohort.method.metrics(state.method, fresh)
     scores = _scores(cohort, policies)
     recent = recent_mean(state.recent)
@@ -311,7 +273,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
         }
         policy, critic = member_of(finished, row)
         tensors = member_tensors(policy, critic, exported[row])
-        cohort.run.save_member(cohort.first + row, tensors, config.steps_per_member, summary)
+        cohort.run.save_member(cohort.first + row, tensors, int(state.position.num_steps), summary)
 
 
 def _scores(cohort: Cohort, policies: PolicyState) -> dict[str, np.ndarray]:
@@ -333,9 +295,9 @@ def _scores(cohort: Cohort, policies: PolicyState) -> dict[str, np.ndarray]:
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:
     """`rate` is of one member; all of a cohort's advance together."""
     config = cohort.config
-    iteration, returns = int(state.iteration), record["return"]
-    left = (config.members - cohort.first) / cohort.size - iteration / config.iterations
-    return _standing(cohort, iteration)._replace(
+    steps, returns = int(state.position.num_steps), record["return"]
+    left = (config.members - cohort.first) / cohort.size - min(1.0, steps / config.steps_per_member)
+    return _standing(cohort, steps)._replace(
         steps_per_second=rate * cohort.size,
         episode_return=float(np.nanmean(returns)) if not np.isnan(returns).all() else np.nan,
         bonus_ratio=float(np.mean(record.get("bonus_ratio", 0.0))),
@@ -344,13 +306,23 @@ def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: fl
     )
 
 
-def _standing(cohort: Cohort, iteration: int) -> Progress:
+def _steps_done(cohort: Cohort, checkpoint: Checkpoint | None) -> int:
+    """How far a checkpoint is; earlier versions counted iterations alone, all of one size."""
+    if checkpoint is None:
+        return 0
+    state = checkpoint.section("state")
+    if _NUM_STEPS in state:
+        return int(state[_NUM_STEPS])
+    return checkpoint.iteration * cohort.config.learner.steps_per_iteration
+
+
+def _standing(cohort: Cohort, steps: int) -> Progress:
     """How far a cohort is, but for its pace and its returns."""
     config, last = cohort.config, cohort.first + cohort.size
     members = f"{last}" if cohort.size == 1 else f"{cohort.first + 1}–{last}"
     return Progress(
         members=f"{members}/{config.members}",
-        share=(cohort.first + iteration / config.iterations * cohort.size) / config.members,
-        steps=iteration * config.learner.steps_per_iteration,
+        share=(cohort.first + min(1.0, steps / config.steps_per_member) * cohort.size) / config.members,
+        steps=steps,
         total_steps=config.steps_per_member,
     )

@@ -40,7 +40,7 @@ def cohort_rollout(
         np.asarray(one, dtype=np.float32) for one in (observation, action, next_observation)
     )
     shape = action.shape[:3]
-    nobody = Position(observation[-1], np.zeros(shape[1:]), np.zeros(shape[1:], np.int64))
+    nobody = Position(observation[-1], np.zeros(shape[1:]), np.zeros(shape[1:], np.int64), np.array(0))
     return Rollout(
         observation=observation,
         action=action,

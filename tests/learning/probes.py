@@ -33,11 +33,13 @@ class Probe:
     observation_size = 1
     action_size = 1
     episode_length = 1
+    max_episode_steps = 8
     time_limit = False
 
     def __init__(self, num_envs: int, seed: int = 0) -> None:
         self.num_envs = num_envs
         self.steps = np.zeros(num_envs, int)
+        self.resting = np.zeros(num_envs, bool)
         self.random = np.random.default_rng(seed)
         self.seen = np.zeros((num_envs, self.observation_size))
         self.last_actions = np.zeros((num_envs, self.action_size))
@@ -45,13 +47,17 @@ class Probe:
     def reset(self, env_ids: np.ndarray | None = None, seeds: object = None) -> np.ndarray:
         ids = np.arange(self.num_envs) if env_ids is None else env_ids
         self.steps[ids] = 0
+        self.resting[ids] = False
         self.seen[ids] = self.observe(ids)
         return self.seen.copy()
+
+    def rest(self, env_ids: np.ndarray) -> None:
+        self.resting[env_ids] = True
 
     def step(self, actions: np.ndarray) -> Step:
         self.last_actions = actions.copy()
         reward = self.earn(actions)
-        self.steps += 1
+        self.steps += ~self.resting
         self.seen[:] = self.observe(np.arange(self.num_envs))
         over, never = self.steps == self.episode_length, np.zeros(self.num_envs, bool)
         terminated, truncated = (never, over) if self.time_limit else (over, never)
@@ -122,10 +128,14 @@ def train(task: Probe, config: PPOConfig, iterations: int, num_members: int = 1,
     state = learner.init(keys)
     position = learning.start_position(task, num_members)
     shape = (config.steps_per_iteration // envs_per_member, envs_per_member, task.action_size)
+    collect = learning.collect
+    if config.episodes_per_iteration:
+        shape = (task.max_episode_steps, config.episodes_per_iteration, task.action_size)
+        collect = learning.collect_episodes
     rollout = statistics = None
     for iteration in range(iterations):
         noise = learning.rollout_noise(keys, iteration, shape)
-        rollout = learning.collect(task, learner.policy(state, iteration), noise, position)
+        rollout = collect(task, learner.policy(state, iteration), noise, position)
         position = rollout.position
         state, statistics = learner.update(state, rollout, rollout.reward, keys, iteration)
     assert rollout is not None and statistics is not None

@@ -152,6 +152,7 @@ CHANGES = {
     "bootstrap_truncation": False,
     "value_target": "monte-carlo",
     "rollout_steps": 8,
+    "episodes_per_iteration": 6,
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
 NEEDS = {name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "final_std")}

@@ -79,7 +79,11 @@ class PPOConfig:
     value_target: Literal["gae", "monte-carlo"] = "gae"
     """What the critic learns: advantage plus value, or the discounted return itself."""
     rollout_steps: int = 4096
-    """Steps of one member between updates, over all of its environments."""
+    """Steps of one member between updates, over all of its environments; with episodes_per_iteration only the
+    steps that count as one of anneal_iterations."""
+    episodes_per_iteration: int = 0
+    """Whole episodes of one member between updates, however many steps they take; 0 makes rollout_steps
+    instead, wherever episodes end."""
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
@@ -124,6 +128,7 @@ class PPOConfig:
             "anneal_iterations",
             "final_std",
             "desired_kl",
+            "episodes_per_iteration",
         ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
         for name in ("discount", "gae_lambda", "anneal_start", "anneal_to"):

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, Key
 from polygait.config.learners import WIDTHS, possible_widths
 from polygait.learning.networks import Mlp
 from polygait.learning.normalizer import Moments, center_and_factor
+from polygait.learning.padding import Order, over_minibatches
 
 LOG_STD_RANGE = (-10.0, 0.5)
 """Softly, the logarithm of the standard deviation stays within these bounds."""
@@ -128,7 +129,7 @@ def fit_model(
     model: InverseDynamics,
     optimizer: optax.OptState,
     transitions: Transitions,
-    order: Int[Array, "step minibatch"],
+    order: Order,
     config: ModelConfig,
 ) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
     """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
@@ -145,8 +146,8 @@ def fit_model(
         change, state = descend.update(gradient, state, network)
         return (eqx.apply_updates(network, change), state), value
 
-    (network, optimizer), losses = jax.lax.scan(step, (_trained(model), optimizer), order)
-    return _with_statistics(network, statistics), optimizer, losses.mean()
+    (network, optimizer), loss_of_all = over_minibatches(step, (_trained(model), optimizer), order)
+    return _with_statistics(network, statistics), optimizer, loss_of_all
 
 
 def _optimizer(config: ModelConfig) -> optax.GradientTransformation:

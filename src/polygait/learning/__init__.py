@@ -16,6 +16,7 @@ from polygait.learning.rollout import (
     start_position,
     with_newest,
 )
+from polygait.learning.whole_episodes import collect_episodes
 
 __all__ = [
     "Batch",
@@ -32,6 +33,7 @@ __all__ = [
     "PreparedBatch",
     "Rollout",
     "collect",
+    "collect_episodes",
     "initial_networks",
     "initial_normalizer",
     "member_keys",

@@ -17,6 +17,13 @@ KL_RANGE = (1 / 30, 30.0)
 """How far it may leave the one that was asked for."""
 
 
+class Span(NamedTuple):
+    """Where an update stands in a run, in iterations of rollout_steps each, which need not be whole."""
+
+    start: int | float
+    end: int | float
+
+
 class KlScale(NamedTuple):
     """The factor of an adaptive step size."""
 
@@ -54,19 +61,19 @@ def scale_by_kl(desired_kl: float) -> optax.GradientTransformationExtraArgs:
     return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
-def learning_rate(iteration: int, config: PPOConfig) -> float:
+def learning_rate(iteration: int | float, config: PPOConfig) -> float:
     """The size of a step: whole until anneal_start, then falling linearly to its share anneal_to."""
     falling = max(0.0, _progress(iteration, config) - config.anneal_start)
     fallen = falling / (1.0 - config.anneal_start) if falling else 0.0
     return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
 
 
-def exploration_std(iteration: int, config: PPOConfig) -> float:
+def exploration_std(iteration: int | float, config: PPOConfig) -> float:
     """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
     final_std = config.final_std or config.action_std
     return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
 
 
-def _progress(iteration: int, config: PPOConfig) -> float:
+def _progress(iteration: int | float, config: PPOConfig) -> float:
     """The share of anneal_iterations that is over; 0 for ever where there are none."""
     return min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0

@@ -21,20 +21,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, Int32, Key
+from jaxtyping import Array, Float, Int, Int32, Key
 
 from polygait.config import PPOConfig
 from polygait.learning.advantage import Experience, generalised_advantage, value_target
 from polygait.learning.batch import Batch
 from polygait.learning.keys import named_key
 from polygait.learning.losses import PolicyMeasures, PolicySamples, policy_loss, value_loss
+from polygait.learning.member_batch import MemberBatch, share_of
 from polygait.learning.networks import Critic, Policy
 from polygait.learning.optimizer import (
+    Span,
     exploration_std,
     learning_rate,
     make_optimizer,
     make_policy_optimizer,
 )
+from polygait.learning.padding import Order, over_minibatches, padded_order, room_for
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.learning.stacking import member_of, stacked
 
@@ -68,20 +71,6 @@ class PPOStatistics(NamedTuple):
     """Mean standard deviation of the actions, like the entropy after the update."""
 
 
-class MemberBatch(NamedTuple):
-    """One member's share of a Batch."""
-
-    observation: Float[Array, "time env state"]
-    action: Float[Array, "time env action"]
-    reward: Float[Array, "time env"]
-    terminated: Bool[Array, "time env"]
-    truncated: Bool[Array, "time env"]
-    cut: Int[Array, " cut"]
-    """Steps, counted through time and environments, after which the rollout ends or goes on elsewhere."""
-    cut_observation: Float[Array, "cut state"]
-    """What was seen after them; after any other step that is the next observation, if anything."""
-
-
 class AdvantageBatch(NamedTuple):
     """What one member learns from its rollout, one row per sample."""
 
@@ -97,7 +86,7 @@ class AdvantageBatch(NamedTuple):
 class UpdateSchedule(NamedTuple):
     """Which samples each gradient step reads, and how far it goes."""
 
-    order: Int[Array, "step minibatch"]
+    order: Order
     rate: Float[Array, ""]
 
 
@@ -153,27 +142,35 @@ def initial_networks(
 
 
 def ppo_update(
-    learner: PPONetworks, batch: Batch, member_keys: Key[Array, " member"], iteration: int, config: PPOConfig
+    learner: PPONetworks,
+    batch: Batch,
+    member_keys: Key[Array, " member"],
+    iteration: int,
+    config: PPOConfig,
+    span: Span | None = None,
 ) -> tuple[PPONetworks, PPOStatistics]:
     """Improve every member on its own part of the batch, whose reward already holds any bonus.
 
-    Only the order of samples is random, and it follows from a member's key and the iteration.
+    Only the order of samples is random, and it follows from a member's key and the iteration. `span` is where
+    the update stands in a run whose iterations differ in size.
     """
+    span = span or Span(iteration, iteration + 1)
     length, num_members, envs_per_member = batch.reward.shape
     arrays = jax.tree.map(np.asarray, learner)
     members = [member_of(arrays, m) for m in range(num_members)]
-    shares = [_share(batch, m) for m in range(num_members)]
+    shares = [share_of(batch, m, config) for m in range(num_members)]
     members, shares = jax.device_put((members, shares))
     seeds = order_seeds(member_keys, "sample order", iteration)
-    sizes = (length * envs_per_member, config.epochs, config.minibatch_size)
-    stages = [_stages(sample_order(seed, *sizes), config) for seed in seeds]
-    rate = jnp.float32(learning_rate(iteration, config))
+    samples = length * envs_per_member
+    orders = [sample_order(seed, samples, config.epochs, config.minibatch_size) for seed in seeds]
+    stages = [_stages(order, samples, config) for order in orders]
+    rate = jnp.float32(learning_rate(span.start, config))
     statistics: list[PPOStatistics] = []
     with ThreadPoolExecutor() as pool:
         each = partial(_each_member, pool, config)
         acted = list(each(_log_probability, members, shares))
         for orders in zip(*stages, strict=True):
-            schedules = [UpdateSchedule(jnp.asarray(order), rate) for order in orders]
+            schedules = [UpdateSchedule(order, rate) for order in orders]
             batches = list(each(_advantages, members, shares, acted))
             # The critic's program is the longer one: started first, it leaves no core idle at the end.
             critics = each(_improve_critic, members, batches, schedules)
@@ -184,14 +181,18 @@ def ppo_update(
     improved = stacked(members)
     if config.final_std:
         improved = dataclasses.replace(
-            improved, policy=improved.policy.exploring(exploration_std(iteration + 1, config))
+            improved, policy=improved.policy.exploring(exploration_std(span.end, config))
         )
     return jax.device_put(improved), _over_stages(statistics)
 
 
-def _stages(order: Int32[np.ndarray, "step minibatch"], config: PPOConfig) -> list[np.ndarray]:
+def _stages(order: Int32[np.ndarray, "step minibatch"], samples: int, config: PPOConfig) -> list[Any]:
     """The gradient steps that share one look at the advantages: all of them, or those of an epoch."""
-    return np.array_split(order, min(config.epochs, len(order))) if config.recompute_advantages else [order]
+    stages = np.array_split(order, min(config.epochs, len(order))) if config.recompute_advantages else [order]
+    if not config.episodes_per_iteration:
+        return [jnp.asarray(stage) for stage in stages]
+    most_steps = math.ceil(config.epochs * room_for(samples) / config.minibatch_size / len(stages))
+    return [padded_order(stage, most_steps) for stage in stages]
 
 
 def _each_member(
@@ -245,8 +246,8 @@ def _advantages(
     )
     advantage = generalised_advantage(experience, config)
     target = value_target(experience, advantage, config)
-    variance = jnp.var(target)
-    unexplained = jnp.var(target - experience.value)
+    variance = jnp.var(target, where=batch.sample)
+    unexplained = jnp.var(target - experience.value, where=batch.sample)
     return AdvantageBatch(
         observation=_flat(batch.observation),
         action=_flat(batch.action),
@@ -279,9 +280,9 @@ def _improve_policy(
         direction, state = optimizer.update(gradient, state, kl=measures.approximate_kl)
         return (_stepped(policy, direction, schedule.rate), state), measures
 
-    (policy, state), measures = jax.lax.scan(step, (learner.policy, learner.policy_optimizer), schedule.order)
-    mean_measures = jax.tree.map(jnp.mean, measures)
-    return PolicyUpdate(policy, state, mean_measures, policy.entropy(), policy.std().mean())
+    start = (learner.policy, learner.policy_optimizer)
+    (policy, state), measures = over_minibatches(step, start, schedule.order)
+    return PolicyUpdate(policy, state, measures, policy.entropy(), policy.std().mean())
 
 
 @_compiled
@@ -300,31 +301,14 @@ def _improve_critic(
         direction, state = optimizer.update(gradient, state)
         return (_stepped(critic, direction, schedule.rate), state), loss
 
-    (critic, state), losses = jax.lax.scan(step, (learner.critic, learner.critic_optimizer), schedule.order)
-    return CriticUpdate(critic, state, losses.mean())
+    start = (learner.critic, learner.critic_optimizer)
+    (critic, state), loss = over_minibatches(step, start, schedule.order)
+    return CriticUpdate(critic, state, loss)
 
 
 def _stepped(network: Tree, direction: Any, rate: Float[Array, ""]) -> Tree:
     """A network after one step against its direction."""
     return eqx.apply_updates(network, jax.tree.map(lambda step: -rate * step, direction))
-
-
-def _share(batch: Batch, member: int) -> MemberBatch:
-    """What belongs to one member.
-
-    The critic is asked about most states once: V(s_{t+1}) is the next row's V(s_t), but after time limits and
-    at the end of the rollout. Their number is filled up to one of few, since each is another program.
-    """
-    own = Batch(*(array[:, member] for array in batch))
-    length, num_envs = own.reward.shape
-    cut = own.truncated.copy()
-    cut[-1] = True
-    steps = np.flatnonzero(cut)
-    room = num_envs * 2 ** math.ceil(math.log2(len(steps) / num_envs))
-    steps = np.pad(steps, (0, room - len(steps)), mode="edge")
-    fields: dict[str, Any] = own._asdict()
-    next_observation = fields.pop("next_observation").reshape(length * num_envs, -1)
-    return MemberBatch(**fields, cut=jnp.asarray(steps, jnp.int32), cut_observation=next_observation[steps])
 
 
 def _flat(array: Float[Array, "time env feature"]) -> Float[Array, "sample feature"]:

@@ -55,6 +55,8 @@ class Position(NamedTuple):
     """Reward of the episode under way so far."""
     episode_length: Int64[np.ndarray, "member env"]
     """Steps of the episode under way so far."""
+    num_steps: Int64[np.ndarray, ""]
+    """Steps of every member since its training began."""
 
 
 class FinishedEpisodes(NamedTuple):
@@ -80,6 +82,8 @@ class Rollout(NamedTuple):
     """Where to go on."""
     policy: Actor
     """Who acted: it can tell what every member would do on average in any state."""
+    varies: bool = False
+    """Whether the next rollout may have another number of steps (learning/padding.py)."""
 
 
 def start_position(task: Environments, num_members: int, seeds: list[int] | None = None) -> Position:
@@ -95,6 +99,7 @@ def start_position(task: Environments, num_members: int, seeds: list[int] | None
         observation=observation.reshape(num_members, envs_per_member, -1).astype(np.float32),
         episode_return=np.zeros((num_members, envs_per_member)),
         episode_length=np.zeros((num_members, envs_per_member), np.int64),
+        num_steps=np.array(0),
     )
 
 
@@ -155,8 +160,9 @@ def collect(
             finished.append((ended.nonzero()[0], episode_return[ended], episode_length[ended]))
             episode_return[ended] = 0.0
             episode_length[ended] = 0
-    end = Position(observation.astype(np.float32), episode_return, episode_length)
-    return rollout._replace(episodes=_joined(finished), position=end)
+    num_steps = position.num_steps + len(noise) * rows[1]
+    end = Position(observation.astype(np.float32), episode_return, episode_length, np.asarray(num_steps))
+    return rollout._replace(episodes=joined_episodes(finished), position=end)
 
 
 def first_episodes(rollout: Rollout) -> Bool[np.ndarray, "time member env"]:
@@ -194,13 +200,13 @@ def _blank(shape: tuple[int, ...], position: Position, policy: Actor) -> Rollout
         terminated=np.empty((time, *rows), bool),
         truncated=np.empty((time, *rows), bool),
         next_observation=np.empty(states, np.float32),
-        episodes=_joined([]),
+        episodes=joined_episodes([]),
         position=position,
         policy=policy,
     )
 
 
-def _joined(finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> FinishedEpisodes:
+def joined_episodes(finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> FinishedEpisodes:
     """One record of all finished episodes."""
     if not finished:
         return FinishedEpisodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))

@@ -18,11 +18,13 @@ def sample_order(
     """Which samples each gradient step reads: all of them, shuffled anew for every epoch.
 
     Epochs follow each other without a gap, so a minibatch may span two; where the sizes do not
-    divide, less than one minibatch of the last epoch goes unused instead of some of every epoch.
+    divide, less than one minibatch of the last epoch goes unused instead of some of every epoch. Samples that
+    do not fill one minibatch in all epochs are read again until they do.
     Shuffled by NumPy, since XLA sorts so slowly that its shuffle would add a fifth to the update.
     """
     generator = np.random.default_rng(seed)
     stream = np.concatenate([generator.permutation(num_samples) for _ in range(epochs)])
+    stream = np.resize(stream, max(len(stream), minibatch_size))
     num_steps = len(stream) // minibatch_size
     used = stream[: num_steps * minibatch_size]
     return used.reshape(num_steps, minibatch_size).astype(np.int32)

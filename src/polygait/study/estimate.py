@@ -26,6 +26,8 @@ UPDATE_PACE = 42_000
 _PROBE_ENVS, _PROBE_STEPS = 64, 30
 _LOG_BYTES = 600
 """Of one member's line per rollout."""
+_SHORTER = 4
+"""Rollouts of whole episodes for one in which nobody falls: 185 for 50 in a Hopper's 1M steps."""
 _EPISODE_BYTES = 60
 """Of one episode of a member: its return and progress in the evaluation, and in the result of a mesh."""
 _CELL_BYTES = 500
@@ -174,11 +176,12 @@ def _lasting_bytes(job: StudyJob, world: _World) -> int:
     measures = job.measures
     cell = _CELL_BYTES + _EPISODE_BYTES * measures.episodes
     steps_seen = world.feet * (world.episode_steps if measures.contact_episodes else 0)
+    iterations = job.run.iterations * (_SHORTER if job.run.episodes_per_iteration else 1)
     member = (
         _member_bytes(world.sizes, job)
-        + _LOG_BYTES * job.run.iterations
+        + _LOG_BYTES * iterations
         + cell * world.conditions
-        + _POINT_BYTES * min(CURVE_POINTS, job.run.iterations)
+        + _POINT_BYTES * min(CURVE_POINTS, iterations)
         + steps_seen
     )
     return job.run.members * member + _FILES_BYTES
@@ -186,7 +189,7 @@ def _lasting_bytes(job: StudyJob, world: _World) -> int:
 
 def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
     """Of two: weights, their optimiser's two moments and the best so far of all who train; the physics."""
-    together = job.run.members if job.run.method_class.simultaneous else 1
+    together = job.run.members if job.run.simultaneous else 1
     return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
 
 

@@ -287,10 +287,10 @@ def _curves(folder: JobFolder) -> dict[str, list[Any]]:
 
     columns: dict[str, list[Any]] = {"member": [], "steps": [], "return": []}
     lines = RunFolder.open(folder.run).metrics()
-    last = max((line["iteration"] for line in lines), default=0)
-    every = max(1, (last + 1) // CURVE_POINTS)
+    last = {line["members"][0]: line["iteration"] for line in lines}  # members may differ in it
+    every = max(1, (max(last.values(), default=0) + 1) // CURVE_POINTS)
     for line in lines:
-        if line["iteration"] % every == 0 or line["iteration"] == last:
+        if line["iteration"] % every == 0 or line["iteration"] == last[line["members"][0]]:
             for place, value in enumerate(line["return"]):
                 columns["member"].append(line["members"][0] + place)
                 columns["steps"].append(line["steps"])

@@ -20,6 +20,7 @@ from polygait.diversity.inverse_dynamics import Transitions
 from polygait.diversity.method import Setting
 from polygait.diversity.methods.dir import DirConfig, Regulation
 from polygait.errors import UserError
+from polygait.learning import padding
 from polygait.storage.tensors import pack, unpack
 from polygait.tasks.state import StateFilter
 
@@ -392,3 +393,27 @@ def test_novelty_is_zero_for_a_twin_and_grows_with_distance(bound):
     if bound == "std-floor":
         assert bonus[1] == pytest.approx(novelty[1], rel=0.1)
         assert bonus[2] == pytest.approx(novelty[1] / 2, rel=0.25)  # the mean over both
+
+
+@pytest.mark.parametrize("config", [FREE, BOUNDED], ids=["free", "bounded"])
+def test_what_fills_a_rollout_of_changing_size_has_no_part_in_it(config, monkeypatch):
+    """The same transitions, known to vary in number or not, and whatever stands where none is."""
+    method = Regulation(dataclasses.replace(config, objective="kl"), LEGLESS)
+    rollout, earlier = random_rollout(3, time=20), left_by(2, config)
+
+    def all_of(rollout):
+        state = method.init(keys(5), SETTING, earlier)
+        bonus = method.intrinsic_reward(state, rollout)
+        fitted = method.update(state, rollout, keys(5), 0)
+        left = method.export(fitted.state)[0]
+        numbers = {**bonus.statistics, **fitted.statistics, **method.metrics(fitted.state, rollout)}
+        return {"bonus": bonus.value, **left, **numbers}
+
+    plain, varying = all_of(rollout), all_of(rollout._replace(varies=True))
+    monkeypatch.setattr(padding, "FILL", np.nan)
+    spoiled = all_of(rollout._replace(varies=True))
+    assert plain.keys() == varying.keys()
+    for name, expected in plain.items():
+        np.testing.assert_allclose(varying[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_array_equal(spoiled[name], varying[name], err_msg=name)
+        assert np.isfinite(varying[name]).all()

@@ -51,6 +51,7 @@ from polygait.diversity.method import (
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.normalizer import Moments, initial_moments, merge_moments
+from polygait.learning.padding import is_sample, padded, padded_order, room_for
 from polygait.learning.rollout import Rollout
 from polygait.learning.shuffling import order_seeds, sample_order
 from polygait.storage.trees import flatten_tree, unflatten_tree
@@ -199,16 +200,13 @@ class Regulation(Method):
         if state.features is not None:
             value = feature_reward(state.features, self._freed_states(rollout))
             return IntrinsicReward(value.reshape(rollout.reward.shape), {})
-        unlike = _unlikeness(state.earlier, self._transitions(rollout), self._floor)
-        value = np.asarray(unlike.mean, dtype=np.float64).reshape(rollout.reward.shape)
+        transitions = self._transitions(rollout)
+        unlike = _unlikeness(state.earlier, transitions, self._floor, _sample(rollout))
+        value = _per_step(unlike.mean, rollout)
         if self.config.objective == "kl":
             # Appendix B.1 drops + log T_φk; with it the bonus estimates the divergence itself.
-            own = _likelihood(state.model, self._transitions(rollout), self._floor)
-            value = (
-                value
-                - np.asarray(own, dtype=np.float64).reshape(value.shape)
-                + float(state.own) * bool(self._floor)
-            )
+            own = _per_step(_likelihood(state.model, transitions, self._floor), rollout)
+            value = value - own + float(state.own) * bool(self._floor)
         return IntrinsicReward(value, {"bonus_floored": np.asarray(unlike.floored, dtype=np.float64)[None]})
 
     def update(
@@ -222,9 +220,12 @@ class Regulation(Method):
             moments = merge_moments(moments, self.filter(rollout.observation))
             model = normalized(model, moments)
         seed = np.asarray(order_seeds(keys, "inverse dynamics", iteration))[0]
-        order = sample_order(seed, len(transitions.action), config.epochs, config.minibatch_size)
+        order = sample_order(seed, rollout.reward.size, config.epochs, config.minibatch_size)
+        if rollout.varies:
+            most_steps = math.ceil(config.epochs * len(transitions.action) / config.minibatch_size)
+            order = padded_order(order, most_steps)
         model, optimizer, loss = fit_model(model, state.optimizer, transitions, order, config)
-        own_now = float(_likelihood(model, transitions, self._floor).mean())
+        own_now = float(_likelihood(model, transitions, self._floor).mean(where=_sample(rollout)))
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
@@ -242,8 +243,9 @@ class Regulation(Method):
     def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
         transitions = self._transitions(rollout)
-        own = float(_likelihood(state.model, transitions, self._floor).mean())
-        others = np.asarray(_unlikeness(state.earlier, transitions, self._floor).per_member)
+        sample = _sample(rollout)
+        own = float(_likelihood(state.model, transitions, self._floor).mean(where=sample))
+        others = np.asarray(_unlikeness(state.earlier, transitions, self._floor, sample).per_member)
         centred = others + (np.asarray(state.earlier.own) if self._floor else 0.0)
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
@@ -256,13 +258,27 @@ class Regulation(Method):
         return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
 
     def _transitions(self, rollout: Rollout) -> Transitions:
-        """The member's transitions as the models see them, one row per sample."""
+        """The member's transitions as the models see them, one row per sample, and rows that only fill."""
         action = rollout.action.reshape(-1, rollout.action.shape[-1])
         if self._floor:
             action = np.clip(action, -1.0, 1.0)
         pair = (rollout.observation, rollout.next_observation)
-        state, next_state = (jnp.asarray(self.filter(observed).reshape(len(action), -1)) for observed in pair)
-        return Transitions(state, next_state, jnp.asarray(action))
+        arrays = [*(self.filter(observed).reshape(len(action), -1) for observed in pair), action]
+        if rollout.varies:
+            arrays = [padded(array, room_for(len(action))) for array in arrays]
+        return Transitions(*map(jnp.asarray, arrays))
+
+
+def _sample(rollout: Rollout) -> Bool[np.ndarray, " sample"] | None:
+    """Which of a rollout's transitions were made; None where all were."""
+    count = rollout.reward.size
+    return is_sample(count, room_for(count)) if rollout.varies else None
+
+
+def _per_step(values: Float[Array, " sample"], rollout: Rollout) -> Float[np.ndarray, "time member env"]:
+    """One value for every step of a rollout, from those of its transitions."""
+    shape = rollout.reward.shape
+    return np.asarray(values, dtype=np.float64)[: rollout.reward.size].reshape(shape)
 
 
 @functools.partial(jax.jit, static_argnames="std_floor")
@@ -274,12 +290,18 @@ def _likelihood(
 
 
 @functools.partial(jax.jit, static_argnames="std_floor")
-def _unlikeness(earlier: Earlier, transitions: Transitions, std_floor: float) -> Unlikeness:
-    """All earlier models on all transitions in one call."""
+def _unlikeness(
+    earlier: Earlier,
+    transitions: Transitions,
+    std_floor: float,
+    sample: Bool[Array, " sample"] | Bool[np.ndarray, " sample"] | None,
+) -> Unlikeness:
+    """All earlier models on all transitions in one call; means are over those that were made."""
+    wide = None if sample is None else jnp.asarray(sample)[:, None]
 
     def of_model(model: InverseDynamics) -> tuple[Float[Array, " sample"], Float[Array, ""]]:
         _, log_std = model.mean_and_log_std(transitions)
-        floored = (log_std < math.log(std_floor)).mean() if std_floor > 0 else jnp.array(0.0)
+        floored = (log_std < math.log(std_floor)).mean(where=wide) if std_floor > 0 else jnp.array(0.0)
         return model.negative_log_likelihood(transitions, std_floor).sum(axis=-1), floored
 
     value, floored = jax.lax.map(of_model, earlier.models)
@@ -288,7 +310,7 @@ def _unlikeness(earlier: Earlier, transitions: Transitions, std_floor: float) ->
     count = earlier.used.sum()
     return Unlikeness(
         mean=jnp.where(earlier.used[:, None], value, 0.0).sum(axis=0) / count,
-        per_member=value.mean(axis=1),
+        per_member=value.mean(axis=1, where=sample),
         floored=jnp.where(earlier.used, floored, 0.0).sum() / count,
     )
 

@@ -20,7 +20,7 @@ from polygait.learning.normalizer import (
     initial_moments,
     initial_normalizer,
 )
-from polygait.learning.optimizer import exploration_std
+from polygait.learning.optimizer import Span, exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
 
@@ -54,7 +54,8 @@ class PPO(Learner):
             "scale_rewards": False,
             "bootstrap_truncation": False,
             "value_target": "monte-carlo",
-            "rollout_steps": 20_000,  # 10 workers × 2 episodes, had they all 1000 steps
+            "episodes_per_iteration": 20,  # of 10 workers, two each
+            "rollout_steps": 20_000,  # as many as these have when nobody falls
         },
     }
 
@@ -64,7 +65,9 @@ class PPO(Learner):
 
     def init(self, keys: Key[Array, " member"]) -> PPOState:
         networks = initial_networks(keys, self.sizes, self.config)
-        return PPOState(networks, initial_normalizer(len(keys), self.num_envs, self.sizes.observation))
+        # Whole episodes stand in a rollout one after the other, as if of one environment.
+        num_envs = 1 if self.config.episodes_per_iteration else self.num_envs
+        return PPOState(networks, initial_normalizer(len(keys), num_envs, self.sizes.observation))
 
     def start_from(self, state: PPOState, policies: PolicyState, critics: Critic) -> PPOState:
         """Optimisers and the scale of rewards begin anew, as does the noise unless it is learned."""
@@ -84,7 +87,8 @@ class PPO(Learner):
         iteration: int,
     ) -> LearnerUpdate:
         prepared = prepare_batch(rollout, reward, state.normalizer, self.config)
-        networks, statistics = ppo_update(state.networks, prepared.batch, keys, iteration, self.config)
+        span = _span(rollout, self.config) if rollout.varies else None
+        networks, statistics = ppo_update(state.networks, prepared.batch, keys, iteration, self.config, span)
         return LearnerUpdate(PPOState(networks, prepared.normalizer), statistics._asdict())
 
     def export(self, state: PPOState) -> PolicyState:
@@ -106,3 +110,10 @@ class PPO(Learner):
     def policy_shape(self) -> PolicyState:
         policy = jax.eval_shape(lambda: Policy(jax.random.key(0), self.sizes, self.config))
         return PolicyState(policy, jax.tree.map(lambda array: array[0], initial_moments(1, self.sizes[0])))
+
+
+def _span(rollout: Rollout, config: PPOConfig) -> Span:
+    """Where a rollout of changing size stands in a run: by its steps, whatever their number of updates."""
+    end = int(rollout.position.num_steps)
+    start = end - len(rollout.reward)
+    return Span(start / config.rollout_steps, end / config.rollout_steps)

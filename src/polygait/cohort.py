@@ -1,0 +1,60 @@
+"""Members that train together, and what they train with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key
+
+from polygait.diversity.method import Method
+from polygait.learning.keys import member_keys
+from polygait.learning.learner import Learner, Sizes
+from polygait.population.checkpoints import Checkpoint
+from polygait.population.store import RunFolder
+from polygait.population.trained_on import TrainedOn
+from polygait.run_config import RunConfig
+from polygait.tasks.batched import set_worlds
+from polygait.tasks.state import StateFilter
+from polygait.tasks.task import Task
+
+
+class Cohort(NamedTuple):
+    """What stays the same while members train together."""
+
+    run: RunFolder
+    config: RunConfig
+    learner: Learner
+    method: Method
+    task: Task
+    keys: Key[Array, " member"]
+    first: int
+    threads: int | None
+
+    @property
+    def size(self) -> int:
+        """How many members train together."""
+        return len(self.keys)
+
+
+def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
+    """The members to train next: those of the checkpoint, or the first that are missing."""
+    config = RunConfig.from_json(run.manifest["config"])
+    state_filter = StateFilter.from_json(run.manifest["filter"])
+    method = config.method_class(config.method_config, state_filter)
+    if checkpoint is None:
+        first = len(run.members)
+        size = config.members - first if config.simultaneous else 1
+    else:
+        first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
+    task = TrainedOn.of(run.manifest).make_to_train(
+        config, num_envs=size * config.envs, variation=config.variation, num_threads=threads
+    )
+    learner = config.learner_class(
+        config.learner, Sizes(task.observation_size, task.action_size), config.envs
+    )
+    if config.worlds:
+        set_worlds(task, config.worlds, np.repeat(range(first, first + size), config.envs).tolist())
+    keys = member_keys(jax.random.key(config.seed), first, size)
+    return Cohort(run, config, learner, method, task, keys, first, threads)
