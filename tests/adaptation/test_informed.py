@@ -61,6 +61,13 @@ def test_a_world_like_none_that_is_known_is_found_out_by_trying():
     assert best == 4 and set(tried) == {0, 1, 2, 3, 4}
 
 
+def test_nobody_is_tried_twice_before_all_were_tried_once():
+    tried, best = play(informed(LEGS, trials=6), [6.0, 8.0, 7.5, 7.8])
+    assert sorted(tried[:4]) == [0, 1, 2, 3] and best == 1
+    for budget in range(1, 5):
+        assert len(set(play(informed(LEGS, trials=budget), [6.0, 8.0, 7.5, 7.8])[0])) == budget
+
+
 def test_trials_outweigh_what_was_known_as_they_repeat():
     selector = informed(LEGS)
     loop = AskTell(selector, 4)

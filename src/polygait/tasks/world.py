@@ -233,7 +233,7 @@ class _Times:
         """Whether any effect comes, goes or fades within an episode."""
 
     def begins(self, step_count: np.ndarray) -> np.ndarray:
-        """Which effects begin in the coming step, (effects, rows); those of a first step have begun before."""
+        """Which effects begin in the coming step, (effects, rows); those of a first step have begun."""
         age = step_count[None] - self._begins
         return (age >= 0) & (age % self._period == 0) & (step_count > 0)
 

@@ -23,8 +23,6 @@ SHRINKAGE = 0.4
 """Of the correlations between members: few worlds tell them only roughly."""
 LEAST_NOISE = 0.1
 """Of a single trial, in standard deviations of all values: reality has more chance than simulation."""
-CAUTION = 0.6
-"""Standard deviations by which a choice must be sure to be better: the best of many guesses is flattered."""
 
 _COLUMNS = {"return": "returns", "progress": "progress"}
 """Where an evaluation keeps what trials are told in."""
@@ -45,7 +43,11 @@ class InformedConfig:
 
 
 class Informed(Selector):
-    """The next trial is the one that is expected to improve most on the best member tried so far."""
+    """The next trial is the one that is expected to improve most on the best member tried so far.
+
+    Nobody is tried twice before all were tried once: a known world makes members seem better known than they
+    are in a new one. The choice is the member with the highest expectation, tried or not.
+    """
 
     name = "informed"
     Config = InformedConfig
@@ -80,12 +82,12 @@ class Informed(Selector):
             now = self._posterior(trials)
             tried = [member for member in open_to if trials.counts[member]]
             gain = expected_improvement(now, float(expected(now)[tried or open_to].max()))
-            yield Request((max(open_to, key=lambda member: gain[member]),))
+            unknown = [member for member in open_to if member not in tried]
+            yield Request((max(unknown or open_to, key=lambda member: gain[member]),))
 
     def choose(self, trials: TrialRecord) -> Choice:
         stopped = self._stopped(trials)
-        now = self._posterior(trials)
-        value = expected(now) - CAUTION * uncertainty(now)
+        value = expected(self._posterior(trials))
         upright = [member for member in range(trials.num_members) if member not in stopped]
         return Choice(max(upright or range(len(value)), key=lambda member: value[member]), stopped)
 
