@@ -15,7 +15,8 @@ from polygait.adaptation.selector import Belief, Choice, Request, Selector
 from polygait.population.population import Population
 
 TRIALS = 10
-UNKNOWN = 0.3
+NOMINAL = "nominal"
+UNKNOWN = 0.6
 """How probable it is beforehand that the new world is like none that is known."""
 LIKENESS = 0.6
 """How far a world may lie from the known one that it is like, in standard deviations of all of them."""
@@ -62,7 +63,9 @@ class Informed(Selector):
         self._center = float(matrix.mean.mean())
         self._scale = float(matrix.mean.std()) or 1.0
         self._prior = damage_prior(
-            (matrix.mean - self._center) / self._scale, matrix.variance / self._scale**2
+            (matrix.mean - self._center) / self._scale,
+            matrix.variance / self._scale**2,
+            matrix.worlds.index(NOMINAL) if NOMINAL in matrix.worlds else None,
         )
 
     @classmethod
@@ -109,8 +112,11 @@ class Informed(Selector):
         return () if limit is None else tuple(np.flatnonzero(trials.falls >= limit).tolist())
 
 
-def damage_prior(values: np.ndarray, variance: np.ndarray) -> Mixture:
-    """The mixture over known worlds, (world, member) values and the variance of single episodes there."""
+def damage_prior(values: np.ndarray, variance: np.ndarray, nominal: int | None = None) -> Mixture:
+    """The mixture over known worlds, (world, member) values and the variance of single episodes there.
+
+    In a world like none of them members are expected to differ as in the nominal one, if that is known.
+    """
     worlds, members = values.shape
     center = values.mean(axis=0)
     sample = (values - center).T @ (values - center) / (worlds - 1)
@@ -121,7 +127,12 @@ def damage_prior(values: np.ndarray, variance: np.ndarray) -> Mixture:
     noise = np.vstack([0.5 * (own + usual), np.full(members, usual)])  # few episodes tell it only roughly
     return Mixture(
         log_weight=np.log(np.append(np.full(worlds, (1 - UNKNOWN) / worlds), UNKNOWN)),
-        mean=np.vstack([values, center]),
+        mean=np.vstack([values, center if nominal is None else _shifted(values[nominal], center.mean())]),
         covariance=np.concatenate([np.tile(LIKENESS**2 * covariance, (worlds, 1, 1)), covariance[None]]),
         noise=noise + LEAST_NOISE**2,
     )
+
+
+def _shifted(values: np.ndarray, mean: float) -> np.ndarray:
+    """The same differences about another mean."""
+    return values - values.mean() + mean
