@@ -159,7 +159,9 @@ def one_gait(speed: float, falls: int, earned: float) -> dict[str, Any]:
 def test_who_stands_still_goes_on_only_when_all_do(gaits, chosen, monkeypatch):
     policies = {str(place): lambda seen: np.zeros((len(seen), 6)) for place in range(len(gaits))}
     shown = pg.Population.from_policies(policies, task="walker")
-    columns = {name: np.array([gait[name] for gait in gaits]) for name in ("progress", "falls", "returns")}
+    columns: dict[str, Any] = {
+        name: np.array([gait[name] for gait in gaits]) for name in ("progress", "falls", "returns")
+    }
     by_progress = np.isfinite(columns["progress"]).all()
     worth = columns["progress" if by_progress else "returns"].mean(axis=1)
     asked = []
