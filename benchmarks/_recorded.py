@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 import polygait as pg
 from polygait.episodes import IDLE, Frame, Job, episode_seeds, run_members
+from polygait.mesh import family_of
 
 _SCALED = {
     "gravity": (0.6, 1.4),
@@ -74,6 +76,22 @@ def recorded(path: str, plan: Plan, cache: Path, by: str) -> Recorded:
         values = kept[by]
     parts = np.split(values, [plan.matrix, plan.matrix + plan.pool], axis=2)
     return Recorded(tuple(families), tuple(families.values()), values[0], *(part[1:] for part in parts))
+
+
+def evaluated(path: str, by: str) -> Recorded:
+    """The same of what `polygait evaluate RUN --suite mesh` left behind, without any simulation.
+
+    All episodes of a world are what a selector may know of it beforehand; of the damage in question, which is
+    hidden from it, one half is drawn from and the other is held out.
+    """
+    frame = pl.read_parquet(Path(path) / "evaluations" / "mesh.parquet").sort("episodes")
+    found = {(row["world"] or "nominal", row["member"]): row[by] for row in frame.iter_rows(named=True)}
+    members = sorted({member for _, member in found})
+    worlds = [world for world in dict.fromkeys(world for world, _ in found) if world != "nominal"]
+    count = min(map(len, found.values()))
+    values = np.array([[found[world, one][:count] for one in members] for world in ("nominal", *worlds)])
+    pool, held_out = values[1:, :, : count // 2], values[1:, :, count // 2 :]
+    return Recorded(tuple(worlds), tuple(map(family_of, worlds)), values[0], values[1:], pool, held_out)
 
 
 def _simulated(population: pg.Population, worlds: list[str], plan: Plan) -> dict[str, np.ndarray]:

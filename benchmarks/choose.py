@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._recorded import Plan, Recorded, recorded
+from benchmarks._recorded import Plan, Recorded, evaluated, recorded
 from polygait.adaptation.knowledge import Matrix
 from polygait.adaptation.loop import AskTell
 from polygait.adaptation.selector import Selector
@@ -126,6 +126,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--episodes", type=int, nargs=3, default=usual[:3], help="known beforehand, drawn from, held out"
     )
+    parser.add_argument(
+        "--evaluated", action="store_true", help="simulate nothing: take what evaluate --suite mesh left"
+    )
     parser.add_argument("--cache", default="bench-choose", help="where recorded episodes are kept")
     options = parser.parse_args(arguments)
     print(f"| run | members | damages | way to choose | {' | '.join(f'{n} trials' for n in TRIALS)} |")
@@ -133,7 +136,11 @@ def main(arguments: list[str]) -> None:
     for path in options.runs:
         known, drawn, held_out = options.episodes
         plan = Plan(known, drawn, held_out, options.steps)
-        found = recorded(path, plan, Path(options.cache), options.by)
+        found = (
+            evaluated(path, options.by)
+            if options.evaluated
+            else recorded(path, plan, Path(options.cache), options.by)
+        )
         size = f"{found.pool.shape[1]} | {len(telling(found))}"
         for name, choose in CHOOSERS.items():
             row = " | ".join(f"{share:.3f}" for share in shares(found, choose, options.draws))

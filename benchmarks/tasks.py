@@ -4,6 +4,7 @@ The bare loop replays our loop's actions and restarts on the same model, so that
 motion; it observes, rewards and checks nothing.
 """
 
+import argparse
 import statistics
 from collections.abc import Callable
 
@@ -121,8 +122,13 @@ class Gymnasium(Loop):
 
 
 def main(arguments: list[str]) -> None:
-    rounds = int(arguments[0]) if arguments else 45
-    names = arguments[1:] or [*GYMNASIUM, *OURS_ALONE]
+    parser = argparse.ArgumentParser(prog="./dev bench tasks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("rounds", nargs="?", type=int, default=45)
+    parser.add_argument(
+        "names", nargs="*", default=[*GYMNASIUM, *OURS_ALONE], help="robots; all when left out"
+    )
+    options = parser.parse_args(arguments)
+    rounds, names = options.rounds, options.names
     print(f"{NUM_ENVS} environments, random actions, medians of {rounds} rounds; mujoco {mujoco.__version__}")
     header = (
         "task",

@@ -19,7 +19,8 @@ def main(paths: list[str]) -> None:
     print("| model | state, actions | feet found | answer |\n|---|---|---|---|")
     for path in paths:
         findings = check_task(path)
-        told = [f"{one.topic}: {one.text}" for one in findings if one.verdict == PROBLEM]
+        problems = [one for one in findings if one.verdict == PROBLEM]
+        told = [one.text if one.topic == "made" else f"{one.topic}: {one.text}" for one in problems]
         told = told or ["no problems"]
         told += [f"({one.topic}: {one.text})" for one in findings if one.verdict not in (GOOD, PROBLEM)]
         size = feet = "–"

@@ -1,6 +1,7 @@
 """A member goes on learning in a changed world: from its own weights, bit for bit, and recorded."""
 
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,17 @@ import numpy as np
 import pytest
 
 import polygait as pg
-from polygait import cli, training
+from polygait import cli, finetuning, training
+from polygait.adaptation import Adaptation
 from polygait.cohort import Cohort, make_cohort
-from polygait.config import FinetuneConfig
+from polygait.config import AdaptConfig, FinetuneConfig
 from polygait.errors import UserError
 from polygait.finetuning import begin_finetuning
 from polygait.learning.stacking import member_of
 from polygait.population.population import section
 from polygait.population.store import RunFolder
 from polygait.report.run.reproduce import run_command
-from polygait.resolving import resolve_finetuning
+from polygait.resolving import resolve, resolve_finetuning
 from polygait.run_config import RunConfig
 from tests import tiny
 from tests.tiny import Killed, assert_same_run, crash_at, digests
@@ -133,11 +135,81 @@ def test_it_needs_its_origin_no_more_and_can_be_resumed_before_the_first_checkpo
     assert digests(tmp_path / "run") == digests(tuned)
 
 
-def test_auto_takes_the_member_that_adapt_chooses(origin, tmp_path):
+def test_auto_takes_the_member_that_comes_farthest(origin, tmp_path):
     run = begin_finetuning(origin, WORLD, tmp_path / "run", FinetuneConfig("auto", 64))
-    chosen = pg.adapt(origin, WORLD)
+    chosen = pg.adapt(origin, WORLD, by="progress")
     told = run.manifest["origin"]
     assert (told["member"], told["adaptation"]) == (chosen.best, chosen.name)
+
+
+def one_gait(speed: float, falls: int, earned: float) -> dict[str, Any]:
+    """Two episodes of ten seconds."""
+    return {"progress": [10 * speed] * 2, "falls": falls, "returns": [earned] * 2}
+
+
+@pytest.mark.parametrize(
+    ("gaits", "chosen"),
+    [
+        ([one_gait(0.02, 0, 1000), one_gait(-0.1, 2, 14), one_gait(-0.3, 2, -30)], 1),  # one falls, and moves
+        ([one_gait(0.02, 0, 1000), one_gait(0.4, 0, 900), one_gait(0.5, 2, 50)], 2),
+        ([one_gait(0.02, 0, 1000), one_gait(0.03, 0, 900)], 1),  # all stand still
+        ([one_gait(math.nan, 0, 1000), one_gait(math.nan, 0, 900)], 0),  # nobody knows
+    ],
+)
+def test_who_stands_still_goes_on_only_when_all_do(gaits, chosen, monkeypatch):
+    policies = {str(place): lambda seen: np.zeros((len(seen), 6)) for place in range(len(gaits))}
+    shown = pg.Population.from_policies(policies, task="walker")
+    columns: dict[str, Any] = {
+        name: np.array([gait[name] for gait in gaits]) for name in ("progress", "falls", "returns")
+    }
+    by_progress = np.isfinite(columns["progress"]).all()
+    worth = columns["progress" if by_progress else "returns"].mean(axis=1)
+    asked = []
+
+    def adapted(*_: Any, by: str, **__: Any) -> Adaptation:
+        asked.append(by)
+        config = AdaptConfig(by=by)
+        nobody = np.zeros(0)
+        return Adaptation(
+            "walker",
+            WORLD,
+            config,
+            int(worth.argmax()),
+            diverged=0 * columns["falls"],
+            stopped=(),
+            held_out_returns=nobody,
+            held_out_progress=nobody,
+            seconds=10.0,
+            **columns,
+        )
+
+    monkeypatch.setattr(finetuning, "adapt", adapted)
+    if not by_progress:
+        monkeypatch.setattr(shown, "make_task", lambda: pg.make_task("gym:Pendulum-v1"))
+    assert finetuning.choose(shown, WORLD, FinetuneConfig("auto", 64)).member == chosen
+    assert asked == ["progress" if by_progress else "return"]
+
+
+def test_a_member_that_was_trained_in_worlds_goes_on_without_them():
+    """Nor with the curriculum and the bonus of its origin: the changed world is all there is."""
+    options = {
+        "worlds": "nominal, broken(any(*)), delay=0..2",
+        "curriculum": 0.5,
+        "method": "dir",
+        "diversity": 0.3,
+    }
+    wanted = pg.TrainConfig("hopper", members=1, steps=64, **options)
+    resolved = resolve_finetuning(resolve(wanted), FinetuneConfig(0, 64), WORLD)
+    assert (resolved.worlds, resolved.curriculum, resolved.method) == ("", 0.0, "multi")
+    assert (resolved.variation, resolved.members) == (WORLD, 1)
+
+
+@pytest.mark.slow
+def test_a_run_with_worlds_is_finetuned_to_its_end(tmp_path):
+    tiny.train(tmp_path / "run", worlds="nominal, broken(any(*)), delay=0..2", curriculum=0.5)
+    population = pg.finetune(tmp_path / "run", WORLD, tmp_path / "tuned", **SHORT)
+    assert population.config.worlds == "" and population.config.variation == WORLD
+    assert math.isfinite(population.members[0].summary["variation_return"])
 
 
 def test_it_is_a_run_like_any_other(tuned, tmp_path):

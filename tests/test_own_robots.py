@@ -188,6 +188,13 @@ def test_a_new_version_of_a_package_is_measured_anew(tmp_path, monkeypatch):
     assert counts == [2, 2]
 
 
+HALF_AS_STRONG = """frame_skip = 5
+    from polygait.tasks.actions import law_of_bounds
+    import dataclasses
+    action_law = law_of_bounds(("front", "back"), np.array([-0.5, -0.5]), np.array([0.5, 0.5]), 100.0)
+    action_law = dataclasses.replace(action_law, kinds=("torque", "torque"), effort=(5.0, 5.0))"""
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -201,6 +208,7 @@ def test_a_new_version_of_a_package_is_measured_anew(tmp_path, monkeypatch):
             "front: gear 5.* and with 'front: gear 6",
         ),
         (("frame_skip = 5", "frame_skip = 4"), "a step of 0.01 s.* and with 'a step of 0.008 s"),
+        (("frame_skip = 5", HALF_AS_STRONG), "'front had the scale 1.0, has 0.5', 'back had the scale"),
     ],
 )
 def test_a_robot_whose_state_or_actions_mean_something_else_is_refused(run, tmp_path, change, words):

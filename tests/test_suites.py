@@ -1,13 +1,16 @@
 """Suites: which conditions a name or a file stands for."""
 
+import re
+
 import pytest
 
 import polygait as pg
 from polygait.errors import UserError
-from polygait.suites import SCALES, offered_suites, suite_conditions
+from polygait.suites import KINDS, SCALES, offered_suites, suite_conditions
 from polygait.tasks.defaults import TaskDefaults
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.hopper import Hopper
+from polygait.variations import FORMS, parse_variation
 
 WALKER = pg.make_task("walker")
 
@@ -114,6 +117,45 @@ def test_a_condition_of_several_edits_is_of_the_kind_of_each():
     for suite, names in kinds.items():
         assert [one.name for one in suite_conditions(suite, task)] == ["nominal", *names]
     assert suite_conditions("dynamics", task)[2] == ("older", 0.5, "older=0.5")
+
+
+def test_every_edit_of_the_language_is_of_a_kind():
+    of_a_kind = tuple(kind for kinds in KINDS.values() for kind in kinds)
+    for text in FORMS.values():
+        for example in re.split(r", (?!\d)| or ", text):
+            assert all(isinstance(edit, of_a_kind) for edit in parse_variation(example, {})), example
+
+
+def test_pushes_slopes_play_and_wear_are_found_and_can_be_carried_out():
+    task = mine(
+        shoved="push=50N@20..25",
+        uphill="slope=5",
+        dragged="torque(leg_joint)=-2Nm",
+        drifting="sensor(leg.*):drift=0.01",
+        lossy="sensor(leg.*):drop=0.2",
+        deaf="motor(foot_joint):drop=0.1",
+        worn="backlash(foot_joint)=0.2",
+        bent="offset(foot_joint)=0.1",
+        tired="strength(*):fade=0.002",
+        weak="strength(*)=0.7",
+    )
+    kinds = {
+        "damage": ["deaf", "worn", "bent", "tired"],
+        "dynamics": ["shoved", "uphill", "dragged", "weak"],
+        "sensors": ["drifting", "lossy"],
+    }
+    for suite, names in kinds.items():
+        found = suite_conditions(suite, task)
+        assert [one.name for one in found] == ["nominal", *names]
+        for one in found:
+            task.set_variation(one.variation)
+    assert [one.name for one in suite_conditions("paper", task)] == ["nominal", *task.conditions]
+
+
+def test_what_is_no_factor_is_not_swept():
+    task = mine(shove="push", late="delay", heavier="mass(foot)", wreck="heavier+broken(leg_joint)")
+    assert {one.name for one in suite_conditions("dynamics", task)} == {"nominal", "heavier", "wreck"}
+    assert len(suite_conditions("damage", task)) == 1 + len(SCALES)
 
 
 def test_the_suites_of_a_robot_are_those_that_change_anything():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from polygait.adaptation import Adaptation, adapt
 from polygait.config import FinetuneConfig, from_options
@@ -11,6 +14,7 @@ from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.store import RunFolder
 from polygait.progress import Count, Report, silent
+from polygait.resilience import stands_still
 from polygait.resolving import resolve_finetuning
 from polygait.runs import begin_resolved, go_on
 from polygait.variations import Edit, Variation, parse_variation, variation_text
@@ -51,7 +55,7 @@ def begin_finetuning(
     config: FinetuneConfig,
     count: Count = silent,
 ) -> RunFolder:
-    """A new run folder that starts from the member asked for, or from the one that adapt chooses."""
+    """A new run folder that starts from the member asked for, or from the one that choose() takes."""
     RunFolder.require_unused(out)
     population = as_population(population)
     text = variation_text(variation)
@@ -73,11 +77,30 @@ def begin_finetuning(
 
 
 def choose(population: Population, variation: str, config: FinetuneConfig, count: Count = silent) -> Chosen:
-    """The member asked for, or the one that does best in this world."""
+    """The member asked for, or the one that comes farthest in this world and does not stand still.
+
+    Standing still earns more than a walk that ends in a fall, and learning from there stays there. So members
+    are compared by progress where the simulator tells it, and one that stands still goes on only if all do.
+    """
     if config.member != AUTO:
         if not str(config.member).isdecimal():
             raise UserError(f"There is no member {config.member!r}.", f"Give its number, or {AUTO}.")
         population.require_member(member := int(config.member))
         return Chosen(member)
-    found = adapt(population, variation, count, seed=config.seed, threads=config.threads)
-    return Chosen(found.best, found)
+    told = np.isfinite(population.make_task().progress).all()
+    by = "progress" if told else "return"
+    found = adapt(population, variation, count, by=by, seed=config.seed, threads=config.threads)
+    return Chosen(_farthest_moving(population, found) if told else found.best, found)
+
+
+def _farthest_moving(population: Population, found: Adaptation) -> int:
+    """The member with the most progress among those that do not stand still, if there are any."""
+    nominal = [float(member.summary.get("nominal_speed", math.nan)) for member in population.members]
+    best_nominal = max((speed for speed in nominal if math.isfinite(speed)), default=math.nan)
+    speeds = [found.speed_of(member) for member in range(len(population))]
+    moving = [
+        member
+        for member, speed in enumerate(speeds)
+        if not stands_still(speed, found.falls_of(member), best_nominal)
+    ]
+    return found.best if found.best in moving or not moving else max(moving, key=lambda one: speeds[one])

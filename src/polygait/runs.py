@@ -22,6 +22,7 @@ from polygait.population.store import RunFolder
 from polygait.progress import Report, silent
 from polygait.resolving import resolve
 from polygait.run_config import RunConfig
+from polygait.tasks.actions import law_of_task
 from polygait.tasks.batched import set_worlds
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.given import check_remade, with_named_task
@@ -74,6 +75,7 @@ def begin_resolved(
             "source": reference_file(resolved.task),
         },
         "fingerprint": fingerprint_of(task).to_json(),
+        "actions": law_of_task(task).to_json(),
         "layout": task.layout.to_json(),
         "filter": state_filter.to_json(),
         "versions": versions(),

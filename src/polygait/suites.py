@@ -12,13 +12,19 @@ from polygait.mesh import mesh_variations
 from polygait.tasks.task import Task
 from polygait.variations import (
     ActionDelay,
+    Backlash,
     BrokenJoint,
     Edit,
+    FadingStrength,
     GlobalScale,
+    JointOffset,
+    JointTorque,
     MotorFailure,
+    Push,
     Scale,
     SensorFailure,
-    needs_number,
+    Slope,
+    open_edits,
     parse_variation,
     variation_text,
 )
@@ -26,11 +32,11 @@ from polygait.variations import (
 SCALES = tuple(round(0.5 + 0.1 * step, 1) for step in range(20))
 """The paper's sweep of dynamics, 0.5 to 2.4."""
 KINDS: dict[str, tuple[type[Edit], ...]] = {
-    "damage": (BrokenJoint, MotorFailure),
-    "dynamics": (Scale, GlobalScale, ActionDelay),
+    "damage": (BrokenJoint, MotorFailure, JointOffset, Backlash, FadingStrength),
+    "dynamics": (Scale, GlobalScale, ActionDelay, Slope, Push, JointTorque),
     "sensors": (SensorFailure,),
 }
-"""A robot's own conditions by what they change."""
+"""A robot's own conditions by what they change: its body, the world around it, what it is told."""
 MESH = "mesh"
 NAMES = ("nominal", *KINDS, "paper", MESH)
 
@@ -110,14 +116,17 @@ def _changed(suite: str, task: Task) -> list[Condition]:
 def _spread(name: str, conditions: Mapping[str, str], kinds: tuple[type[Edit], ...]) -> list[Condition]:
     """One condition, or one per scale where the name stands for a factor; none of another kind.
 
-    A condition of several edits is of the kind of each.
+    A condition of several edits is of the kind of each. Newtons, degrees or steps that are left to the user
+    (`"shove": "push"`) are no factor: no suite can choose them, and the condition is left out.
     """
-    factor = needs_number(name, conditions)
-    edits = parse_variation(f"{name}=1.0" if factor else name, conditions)
+    swept = open_edits(name, conditions)
+    edits = parse_variation(f"{name}=1.0" if swept else name, conditions)
     if not any(isinstance(edit, kinds) for edit in edits):
         return []
-    if not factor:
+    if not swept:
         return [Condition(name, None, name)]
+    if not all(isinstance(edit, Scale | GlobalScale) for edit in swept):
+        return []
     return [Condition(name, scale, f"{name}={scale}") for scale in SCALES]
 
 

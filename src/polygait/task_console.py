@@ -92,9 +92,16 @@ def _print_actions(law: dict[str, Any]) -> None:
         tuple("" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row)
         for row in zip(*(law[column] for column in columns), strict=True)
     ]
-    title = f"Actions, {law['rate']:g} a second: control = default + scale·action, cut to low … high"
+    pace = f", {law['rate']:g} a second" if law["rate"] else ""
+    title = f"Actions{pace}: control = default + scale·action, cut to low … high"
     heads = ("drives", "law", "default", "scale", "low", "high", "unit", "kp", "kd", "largest effort")
     print_table(console(), title, heads, rows)
+    if law["meaning"]:
+        console().print(law["meaning"], soft_wrap=True)
+    if law["gains"]:
+        console().print(
+            ", ".join(f"{name} {value:g}" for name, value in law["gains"].items()), soft_wrap=True
+        )
 
 
 def _kept(kept: int, size: int) -> Text:

@@ -61,6 +61,23 @@ def test_a_world_like_none_that_is_known_is_found_out_by_trying():
     assert best == 4 and set(tried) == {0, 1, 2, 3, 4}
 
 
+def test_without_a_likeness_the_best_nominal_member_comes_first():
+    """Worlds that say nothing of each other leave what members do when nothing is wrong."""
+    chance = np.random.default_rng(0)
+    values = np.vstack([[1.0, 2.0, 9.0, 3.0], chance.normal(4, 2, (8, 4)) - [0, 0, 2, 0]])
+    selector = Informed(InformedConfig(1), np.ones(4))
+    selector.learn(Matrix(("nominal", *map(str, range(8))), values, np.full(values.shape, 0.04)))
+    believed = selector.belief(AskTell(selector, 4).record)
+    assert believed.mean.argmax() == 2 != values[1:].mean(axis=0).argmax()
+
+
+def test_nobody_is_tried_twice_before_all_were_tried_once():
+    tried, best = play(informed(LEGS, trials=6), [6.0, 8.0, 7.5, 7.8])
+    assert sorted(tried[:4]) == [0, 1, 2, 3] and best == 1
+    for budget in range(1, 5):
+        assert len(set(play(informed(LEGS, trials=budget), [6.0, 8.0, 7.5, 7.8])[0])) == budget
+
+
 def test_trials_outweigh_what_was_known_as_they_repeat():
     selector = informed(LEGS)
     loop = AskTell(selector, 4)

@@ -19,7 +19,10 @@ import polygait as pg
 from polygait import cli
 from polygait.config import ExportConfig
 from polygait.errors import UserError
-from polygait.exporting.card import Law
+from polygait.exporting.card import _actions, _joints, _unit, onnx_metadata
+from polygait.exporting.onnx_file import onnx_bytes
+from polygait.runs import begin
+from polygait.tasks.actions import law_of_task
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 DATA = Path(__file__).parents[1] / "data"
@@ -60,7 +63,7 @@ def check_both_formats(population: pg.Population, member: int, folder: Path, ste
     written = pg.export(population, folder / "policy.npz", member=member, format="numpy")
     outputs = session(folder / "policy.onnx").run(None, {"obs": states.astype(np.float32)})
     actions, controls = map(np.asarray, outputs)
-    law = Law.of(population.make_task())
+    law = law_of_task(population.make_task())
     assert written.reader is not None
     policy = reader(written.reader).Policy(folder / "policy.npz")
     for found in (actions, policy.actions(states)):
@@ -96,9 +99,36 @@ def test_small_populations_of_every_kind_act_alike(options, tmp_path):
 
 
 def test_gymnasiums_bounds_are_inside():
-    law = Law.of(pg.make_task("gym:Pendulum-v1"))
-    assert (law.low.tolist(), law.high.tolist(), law.scale.tolist()) == ([-2.0], [2.0], [2.0])
+    law = law_of_task(pg.make_task("gym:Pendulum-v1"))
+    assert (law.low, law.high, law.scale) == ((-2.0,), (2.0,), (2.0,))
     assert law.controls(np.array([[-1.0], [0.5], [3.0]])).ravel().tolist() == [-2.0, 1.0, 2.0]
+
+
+def test_every_action_is_cut_to_its_own_bounds_also_beside_one_without():
+    population = pg.load(DATA / "hopper-dir")
+    law = dataclasses.replace(law_of_task(population.make_task()), high=(0.1, math.inf, 0.2))
+    model = onnxruntime.InferenceSession(onnx_bytes(population.plain(0), law, {}))
+    states = visited(population, 0, 30).astype(np.float32)
+    actions, controls = map(np.asarray, model.run(None, {"obs": states}))
+    assert (actions > 0.3).any(axis=0).all()
+    np.testing.assert_array_equal(controls, np.minimum(actions, np.array([0.1, math.inf, 0.2], np.float32)))
+
+
+def test_the_file_and_the_run_tell_the_same_of_actions(tmp_path):
+    run = begin(pg.TrainConfig(task="quadruped", method="multi", members=1, steps=4096), tmp_path / "run")
+    told = json.loads((run.path / "manifest.json").read_text())["actions"]
+    assert (told["kinds"][0], told["units"][0], told["rate"]) == ("position", "rad", 50.0)
+    assert len(told["names"]) == len(told["stiffness"]) == 12 and told["scale"][0] == 0.5
+    actions = _actions(pg.make_task("quadruped"))
+    assert {**actions, "meaning": None} == told
+    card = {
+        "actions": actions,
+        "joints": {"names": told["names"], "rest": None},
+        "run": "",
+        "observations": [],
+    }
+    metadata = onnx_metadata({**card, "control_rate": told["rate"]})
+    assert metadata["joint_stiffness"].split(",") == [f"{one:.6g}" for one in told["stiffness"]]
 
 
 def test_a_file_says_what_it_is(tmp_path):
@@ -125,19 +155,16 @@ def test_a_file_says_what_it_is(tmp_path):
 
 @pytest.mark.parametrize("task", ["hopper", "walker", "ant", "minitaur"])
 def test_every_number_of_our_robots_has_a_unit(task):
-    from polygait.exporting.card import _unit
-
     made = pg.make_task(task)
     assert all(_unit(name, made) for name in made.layout.names)
 
 
 def test_minitaurs_file_names_motors_at_rest_and_what_an_action_means(tmp_path):
-    from polygait.exporting.card import _actions, _joints
-
     task = pg.make_task("minitaur")
     joints, actions = _joints(task), _actions(task)
     assert joints["names"][0] == "motor_front_left_left" and joints["rest"] == [math.pi / 2] * 8
     assert actions["names"][0] == "front_left.swing" and "swing" in actions["meaning"]
+    assert actions["gains"]["velocity_gain_s_per_rad"] == 0.02
 
 
 def test_all_members_go_into_a_folder_and_the_same_population_gives_the_same_bytes(tmp_path):

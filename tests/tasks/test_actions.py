@@ -1,5 +1,6 @@
 """From actions in [−1, 1] to controls: ranges, servos, what the record says."""
 
+import dataclasses
 import json
 
 import mujoco
@@ -8,7 +9,7 @@ import pytest
 from tests.tasks.models import DOG
 
 from polygait.errors import UserError
-from polygait.tasks.actions import Servos, install_law, law_of
+from polygait.tasks.actions import ActionLaw, Servos, install_law, law_of, law_of_task
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.quadruped_model import HOME, home_pose
 from polygait.tasks.registry import make_task, task_names
@@ -101,9 +102,29 @@ def test_every_robot_of_ours_says_what_its_actions_do(name):
     assert isinstance(task, MujocoTask)
     found = task.action_law
     assert found.names == tuple(task.anatomy.actions)
-    assert found.rate * (task.time_step or 0) == pytest.approx(1)
+    assert (found.rate or 0) * (task.time_step or 0) == pytest.approx(1)
     assert {len(value) for value in vars(found).values() if isinstance(value, tuple)} >= {task.action_size}
     assert found.is_identity == (name not in ("humanoid", "quadruped"))
+
+
+@pytest.mark.parametrize("name", ["hopper", "quadruped", "minitaur", "gym:Pendulum-v1"])
+def test_what_was_written_down_is_the_same_law(name):
+    found = law_of_task(make_task(name))
+    written = json.loads(json.dumps(found.to_json()))
+    assert ActionLaw.from_json(written).differences(found) == []
+    slower = dataclasses.replace(found, rate=17.0, low=(-np.inf, *found.low[1:]))
+    told = found.differences(ActionLaw.from_json(json.loads(json.dumps(slower.to_json()))))
+    assert len(told) == 2 and "-inf" in told[0] and "17.0 are" in told[1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, {}, {"names": ["one"]}, {"scale": ["much"] * 3}, {"kinds": [1, 2, 3]}, {"low": [True] * 3}],
+)
+def test_a_law_that_is_none_is_refused(wrong):
+    data = law_of_task(make_task("hopper")).to_json() | wrong if wrong else wrong
+    with pytest.raises(ValueError, match=r"must|something else"):
+        ActionLaw.from_json(data)
 
 
 def test_actions_arrive_as_the_law_says():

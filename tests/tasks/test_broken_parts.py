@@ -109,6 +109,21 @@ def test_a_held_joint_stays_where_it_was_at_the_onset_in_every_episode(onset):
     assert len(np.unique(np.round(seen, 9))) == 9
 
 
+@pytest.mark.parametrize("when", ["", "@2..5", "@3", "@every(3)..+2"])
+def test_a_snapshot_of_any_step_goes_on_with_the_same_held_angle(when):
+    """Also of the step before the hold begins, whose angle nobody has written down yet."""
+    text = f"broken(leg_joint):hold{when}"
+    task, other = (MujocoTask(Hopper(), 2, variation=text, num_threads=1) for _ in range(2))
+    actions = np.random.default_rng(0).uniform(-1, 1, (10, 2, 3))
+    task.reset(seeds=[1, 2])
+    for at in range(8):
+        other.reset(seeds=[3, 4])  # it holds other angles before
+        other.step(actions[9])
+        other.restore({name: np.array(array) for name, array in task.snapshot().items()})
+        step, same = task.step(actions[at]), other.step(actions[at])
+        assert np.array_equal(step.observation, same.observation), at
+
+
 def test_a_held_angle_survives_a_snapshot():
     task = make("broken(knee):hold@3", num_envs=2)
     for _ in range(10):

@@ -10,6 +10,7 @@ from gymnasium.spaces import Box
 
 import polygait as pg
 from polygait.tasks.gym import GymTask
+from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.task import Task
 
 
@@ -268,3 +269,58 @@ def test_the_limit_of_an_episode_can_be_moved_both_ways_and_is_checked():
             pg.make_task("gym:Pendulum-v1", max_episode_steps=limit)
     with pytest.raises(pg.UserError, match="takes no options"):
         GymTask(Drift, colour="red")
+
+
+def test_progress_is_that_of_our_own_robot():
+    theirs, ours = (
+        GymTask("Walker2d-v5", num_envs=2, seed=3),
+        pg.make_task("walker", num_envs=2, num_threads=1),
+    )
+    assert isinstance(ours, MujocoTask)
+    data: list[Any] = [getattr(env.unwrapped, "data") for env in theirs._envs]  # noqa: B009
+    ours.set_state(np.array([one.qpos for one in data]), np.array([one.qvel for one in data]))
+    start = theirs.progress
+    np.testing.assert_array_equal(start, ours.progress)
+    actions = np.random.default_rng(0).uniform(-1, 1, (15, 2, 6))
+    for action in actions:
+        theirs.step(action)
+        ours.step(action)
+        np.testing.assert_allclose(theirs.progress, ours.progress, atol=1e-9)
+    assert np.abs(theirs.progress - start).min() > 1e-3
+    snapshot, reached = theirs.snapshot(), theirs.progress
+    theirs.reset([0])
+    assert theirs.progress[0] != reached[0] and theirs.progress[1] == reached[1]
+    theirs.restore(snapshot)
+    np.testing.assert_array_equal(theirs.progress, reached)
+
+
+class Silent(gymnasium.Wrapper):
+    """An environment that tells nothing beside its observations."""
+
+    def reset(self, **options: Any) -> Any:
+        return super().reset(**options)[0], {}
+
+    def step(self, action: Any) -> Any:
+        return *super().step(action)[:4], {}
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"), [("Ant-v5", True), ("InvertedPendulum-v5", False), ("Pendulum-v1", False)]
+)
+def test_what_floats_makes_progress_and_a_cart_does_not(name, tells):
+    task = GymTask(lambda: Silent(gymnasium.make(name)))
+    for _ in range(3):
+        task.step(np.ones((1, task.action_size)))
+    assert bool(np.isfinite(task.progress[0])) == tells
+    if tells:
+        assert task.progress[0] == task.poses[0, 0]
+
+
+def test_everything_that_shows_speed_works_for_gymnasiums_robots():
+    policies = {
+        f"always {value}": lambda seen, value=value: np.full((len(seen), 3), value) for value in (0.0, 1.0)
+    }
+    population = pg.Population.from_policies(policies, task="gym:Hopper-v5")
+    progress = pg.evaluate(population, suite=["nominal"], episodes=1)["mean_progress"].to_numpy()
+    assert np.isfinite(progress).all() and progress[0] != progress[1]
+    assert np.isfinite(pg.adapt(population, by="progress", episodes=1, held_out=1).held_out_progress).all()

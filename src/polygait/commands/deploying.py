@@ -21,7 +21,7 @@ def finetune(
     options: Annotated[FinetuneConfig, tyro.conf.arg(name="")],
     tensorboard: bool = False,
 ) -> None:
-    """Go on training the member that works best in a changed world, there.
+    """Go on training the member that comes farthest in a changed world, there.
 
     Example: polygait finetune runs/walker --variation broken-foot --steps 200k --out runs/walker-broken-foot
 
@@ -39,7 +39,7 @@ def finetune(
     folder = begin_finetuning(run, variation, out, options, Counter("trials"))
     finish()
     origin = folder.manifest["origin"]
-    how = f", which adapt chose in {variation}," if origin["adaptation"] else ""
+    how = f", the best of {variation} to go on from," if origin["adaptation"] else ""
     print(f"Member {origin['member']} of {run}{how} goes on for {options.steps:,} steps.", flush=True)
     show_training(out, lambda report: go_on(folder, options.threads, report), tensorboard)
     print(f"Is it better there? polygait adapt {shlex.quote(out)} --variation {shlex.quote(variation)}")

@@ -97,7 +97,8 @@ class FinetuneConfig:
     """How a member goes on learning in a changed world."""
 
     member: int | str = "auto"
-    """Which member; auto is the one that adapt chooses in this world."""
+    """Which member; auto is the one that comes farthest in this world and does not stand still there; by
+    return where the simulator does not tell how far."""
     steps: int = 200_000
     """Environment steps, rounded up to whole rollouts."""
     seed: int = 0

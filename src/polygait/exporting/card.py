@@ -5,39 +5,15 @@ from __future__ import annotations
 import fnmatch
 import json
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from polygait.population.population import Population
 from polygait.population.store import RunFolder
+from polygait.tasks.actions import law_of_task
 from polygait.tasks.task import Task
 from polygait.versions import versions
 
 FORMAT = 1
-
-
-class Law(NamedTuple):
-    """From an action in [−1, 1] to a control: default + scale·action, cut to [low, high]."""
-
-    default: np.ndarray
-    scale: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @classmethod
-    def of(cls, task: Task) -> Law:
-        """A task's own law; without one its controls are the actions, but for Gymnasium's bounds."""
-        size = task.action_size
-        if (law := getattr(task, "action_law", None)) is not None:
-            return cls(*(np.array(part, np.float32) for part in (law.default, law.scale, law.low, law.high)))
-        low, high = getattr(task, "action_bounds", (np.full(size, -1.0), np.full(size, 1.0)))
-        found = (low + high) / 2, (high - low) / 2, low, high
-        return cls(*(np.asarray(part, np.float32) for part in found))
-
-    def controls(self, actions: np.ndarray) -> np.ndarray:
-        """What actions come to."""
-        return np.clip(self.default + self.scale * actions, self.low, self.high)
 
 
 def make_card(population: Population, member: int, task: Task) -> dict[str, Any]:
@@ -72,15 +48,9 @@ def _unit(name: str, task: Task) -> str | None:
 
 
 def _actions(task: Task) -> dict[str, Any]:
-    """Names, meaning, and what the law of the task says of each."""
-    law = getattr(task, "action_law", None)
-    motors = getattr(getattr(task, "robot", None), "motors", None)
-    meaning = getattr(motors, "meaning", "") or "The control of the actuator that has this name."
-    found: dict[str, Any] = {"names": list(task.anatomy.actions), "meaning": meaning}
-    found |= {name: part.tolist() for name, part in Law.of(task)._asdict().items()}
-    if law is not None:
-        found |= {name: list(getattr(law, name)) for name in ("kinds", "units", "stiffness", "damping")}
-    return found
+    """The law of actions as the run's manifest has it, and what an action means in a sentence."""
+    record = law_of_task(task).to_json()
+    return record | {"meaning": record["meaning"] or "The control of the actuator that has this name."}
 
 
 def _joints(task: Task) -> dict[str, Any]:
@@ -107,8 +77,8 @@ def onnx_metadata(card: dict[str, Any]) -> dict[str, str]:
         "run_path": card["run"],
         "joint_names": joints["names"],
         "default_joint_pos": joints["rest"],
-        "joint_stiffness": actions.get("stiffness"),
-        "joint_damping": actions.get("damping"),
+        "joint_stiffness": actions["stiffness"] if any(actions["stiffness"]) else None,
+        "joint_damping": actions["damping"] if any(actions["damping"]) else None,
         "action_names": actions["names"],
         "action_scale": actions["scale"],
         "action_offset": actions["default"],

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from polygait.config import ExportConfig, from_options
 from polygait.errors import UserError
-from polygait.exporting.card import Law, make_card, onnx_metadata
+from polygait.exporting.card import make_card, onnx_metadata
 from polygait.exporting.numpy_file import READER, numpy_bytes, reader_bytes
 from polygait.exporting.onnx_file import onnx_bytes
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.storage.files import write_atomically
+from polygait.tasks.actions import law_of_task
 from polygait.tasks.task import Task
 
 ENDINGS = {"onnx": ".onnx", "numpy": ".npz"}
@@ -75,6 +76,6 @@ def _targets(population: Population, config: ExportConfig, out: Path) -> dict[in
 
 
 def _bytes(population: Population, member: int, task: Task, form: str) -> bytes:
-    policy, law = population.plain(member), Law.of(task)
+    policy, law = population.plain(member), law_of_task(task)
     card = make_card(population, member, task)
     return onnx_bytes(policy, law, onnx_metadata(card)) if form == "onnx" else numpy_bytes(policy, law, card)

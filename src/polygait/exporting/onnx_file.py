@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from polygait.errors import UserError
-from polygait.exporting.card import Law
 from polygait.learning.learner import PlainPolicy
 from polygait.learning.normalizer import CLIP
+from polygait.tasks.actions import ActionLaw
 from polygait.versions import versions
 
 OPSET, IR_VERSION = 17, 8
@@ -23,7 +23,7 @@ BATCH = "batch"
 """The name of the first axis, of any length."""
 
 
-def onnx_bytes(policy: PlainPolicy, law: Law, metadata: Mapping[str, str]) -> bytes:
+def onnx_bytes(policy: PlainPolicy, law: ActionLaw, metadata: Mapping[str, str]) -> bytes:
     """The file's content; inputs and outputs are called as rsl_rl calls them, and `controls` besides."""
     helper = _onnx().helper
     graph = _Graph(policy, law)
@@ -50,7 +50,7 @@ def onnx_bytes(policy: PlainPolicy, law: Law, metadata: Mapping[str, str]) -> by
 class _Graph:
     """Nodes in the order of computation, and the constants that they read."""
 
-    def __init__(self, policy: PlainPolicy, law: Law) -> None:
+    def __init__(self, policy: PlainPolicy, law: ActionLaw) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         value = "obs"
@@ -64,14 +64,12 @@ class _Graph:
             if index < len(layers) - 1:
                 value = self._add("Tanh" if policy.activation == "tanh" else "Relu", value, {})
         actions = self._add("Tanh", value, {}, "actions")
-        scaled = self._add("Mul", actions, {"scale": law.scale})
-        shifted = self._add("Add", scaled, {"default": law.default})
-        if np.isfinite([law.low, law.high]).all():
-            # Clip takes one bound for all; Max and Min one for each.
-            shifted = self._add("Max", shifted, {"low": law.low})
-            self._add("Min", shifted, {"high": law.high}, "controls")
-        else:
-            self._add("Identity", shifted, {}, "controls")
+        numbers = law.numbers
+        scaled = self._add("Mul", actions, {"scale": numbers["scale"]})
+        shifted = self._add("Add", scaled, {"default": numbers["default"]})
+        # Clip takes one bound for all; Max and Min one for each, which may be infinite.
+        raised = self._add("Max", shifted, {"low": numbers["low"]})
+        self._add("Min", raised, {"high": numbers["high"]}, "controls")
 
     def _add(self, operator: str, value: str, constants: Mapping[str, np.ndarray], result: str = "") -> str:
         """One node that reads a value and some constants; the name of what it gives."""

@@ -161,8 +161,9 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict]:
         """Act once in the world as it is now."""
-        if self._now < self._quiet_until:
-            self._now += 1
+        now = self._now
+        if now < self._quiet_until:  # every name looked up here is paid for in each step without a fault
+            self._now = now + 1
             result = self.env.step(action)
             result[4]["fault"] = "nominal"
             return result

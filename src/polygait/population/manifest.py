@@ -15,6 +15,7 @@ from polygait.population.metrics import LogMark
 from polygait.population.migrations import MIGRATIONS
 from polygait.storage.files import read_bounded
 from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
+from polygait.tasks.actions import ActionLaw
 from polygait.tasks.fingerprint import Fingerprint
 
 FORMAT = 2
@@ -41,6 +42,8 @@ _MEMBER: dict[str, tuple[type, ...]] = {
     "steps": (int,),
     "summary": (dict,),
 }
+_RECORDS = {"log": LogMark, "fingerprint": Fingerprint, "actions": ActionLaw}
+"""What earlier versions did not write; each knows its own form."""
 _ORIGIN: dict[str, tuple[type, ...]] = {"sha256": (str,), "size": (int,)}
 _MEMBER_FILE = re.compile(r"members/[0-9]{3,9}(-rewritten)?\.safetensors")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -149,7 +152,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from wrong
     if wrong:
         return
-    for name, record in (("log", LogMark), ("fingerprint", Fingerprint)):  # 0.1 did not write them
+    for name, record in _RECORDS.items():
         if name in manifest:
             try:
                 record.from_json(manifest[name])

@@ -8,6 +8,7 @@ from typing import Any
 
 from polygait.errors import UserError
 from polygait.run_config import RunConfig
+from polygait.tasks.actions import ActionLaw, law_of_task
 from polygait.tasks.fingerprint import Fingerprint, fingerprint_of
 from polygait.tasks.registry import GYM_PREFIX, remake_task
 from polygait.tasks.task import Task
@@ -27,17 +28,20 @@ class TrainedOn:
     """Of runs of 0.1 it is not known."""
     mujoco: str
     """The version that compiled its model."""
+    law: ActionLaw | None = None
+    """What its actions did; earlier versions did not write it down."""
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> TrainedOn:
         """From a checked manifest."""
-        task, found = manifest["task"], manifest.get("fingerprint")
+        task, found, law = manifest["task"], manifest.get("fingerprint"), manifest.get("actions")
         source = task.get("source", "") if isinstance(task, dict) else ""
         return cls(
             tuple(manifest["layout"]),
             source if isinstance(source, str) else "",
             None if found is None else Fingerprint.from_json(found),
             str(manifest["versions"].get("mujoco", "")),
+            None if law is None else ActionLaw.from_json(law),
         )
 
     def make(self, config: RunConfig, **options: Any) -> Task:
@@ -76,12 +80,17 @@ class TrainedOn:
                 f"{_difference(self.layout, task.layout.names)}.",
                 f"{_MEANING} Bring the layout back as it was.",
             )
-        if self.fingerprint and (now := fingerprint_of(task).actions) != self.fingerprint.actions:
+        if told := self._other_actions(task):
             raise UserError(
-                f"{config.task} takes other actions than in training: "
-                f"{_difference(self.fingerprint.actions, now)}.",
+                f"{config.task} takes other actions than in training: {told}.",
                 f"{_MEANING} To try it nevertheless, name the robot as another task: `on='{config.task}'`.",
             )
+
+    def _other_actions(self, task: Task) -> str:
+        """How actions differ from those of training, in words; nothing where they are the same."""
+        if self.fingerprint and (now := fingerprint_of(task).actions) != self.fingerprint.actions:
+            return _difference(self.fingerprint.actions, now)
+        return _some(self.law.differences(law_of_task(task))) if self.law else ""
 
 
 def _difference(before: Sequence[str], now: Sequence[str]) -> str:

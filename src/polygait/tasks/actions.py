@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from polygait.errors import UserError
+from polygait.tasks.task import Task
 
 TORQUE, POSITION, VELOCITY, GENERAL, MOTORS = "torque", "position", "velocity", "general", "motors"
+ENVIRONMENT = "environment"
 LAWS = (TORQUE, POSITION, VELOCITY)
 """The laws that can be asked for; the others are what a model or a robot brings along."""
 _TURNS = mujoco.mjtJoint.mjJNT_HINGE.value
@@ -31,7 +33,8 @@ class ActionLaw:
     """What actions do: one entry per action in every tuple, in the order of the actions."""
 
     kinds: tuple[str, ...]
-    """torque, position, velocity, general, or motors: a law of the robot's own, in its file."""
+    """torque, position, velocity, general; motors: a law of the robot's own, in its file; environment:
+    whatever an environment of others makes of it."""
     names: tuple[str, ...]
     """What each action drives: a joint, or an actuator where it drives something else."""
     units: tuple[str, ...]
@@ -50,8 +53,12 @@ class ActionLaw:
     """kd of a position servo, or the gain of a velocity servo."""
     effort: tuple[float, ...]
     """The largest force or torque in N or N·m; 0 where nothing limits it."""
-    rate: float
-    """Actions per second."""
+    rate: float | None
+    """Actions per second, where the simulator tells."""
+    meaning: str | None = None
+    """What an action asks for, where a law of the robot's own says it in a sentence."""
+    gains: Mapping[str, float] | None = None
+    """The figures of such a law, for who builds it again elsewhere."""
 
     @functools.cached_property
     def is_identity(self) -> bool:
@@ -65,6 +72,11 @@ class ActionLaw:
     def _numbers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         rows = np.array([self.default, self.scale, self.low, self.high])
         return rows[0], rows[1], rows[2], rows[3]
+
+    @property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """default, scale, low and high as arrays, for who applies the law elsewhere."""
+        return dict(zip(_APPLIED, self._numbers, strict=True))
 
     def controls(self, actions: np.ndarray) -> np.ndarray:
         """The controls of actions (…, action): default + scale·action, cut to [low, high]."""
@@ -80,21 +92,59 @@ class ActionLaw:
             for name, value in asdict(self).items()
         }
 
+    @classmethod
+    def from_json(cls, data: Any) -> ActionLaw:
+        """The law that to_json() described; ValueError for anything else."""
+        names = {one.name for one in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise ValueError(f"must be an object with {', '.join(sorted(names))}")
+        columns = {name: data[name] for name in names - set(_FOR_ALL)}
+        if not all(
+            isinstance(column, list) and len(column) == len(data["names"]) for column in columns.values()
+        ):
+            raise ValueError("must have an entry per action in every list")
+        for name, column in columns.items():
+            known = str if name in _TEXTS else float | int | None
+            if not all(isinstance(one, known) and not isinstance(one, bool) for one in column):
+                raise ValueError(
+                    f"has something else than {'texts' if name in _TEXTS else 'numbers'} in {name}"
+                )
+        found = {name: tuple(_endless(one, name) for one in column) for name, column in columns.items()}
+        return cls(**found, **{name: data[name] for name in _FOR_ALL})
+
+    def differences(self, now: ActionLaw) -> list[str]:
+        """What another law does otherwise, a few words per action; the same names are taken for granted."""
+        told = [
+            f"{name} had the {_SINGULAR.get(field, field)} {old}, has {new}"
+            for field in ("kinds", *_APPLIED, "stiffness", "damping", "effort")
+            for name, old, new in zip(self.names, getattr(self, field), getattr(now, field), strict=True)
+            if not _alike(old, new)
+        ]
+        if not _alike(self.rate, now.rate):
+            told.append(f"{self.rate} actions per second were, {now.rate} are")
+        return told
+
     def describe(self) -> list[str]:
         """A line per kind of actuator, in words."""
-        lines = [f"{self.rate:g} actions per second, each in [−1, 1]"]
+        pace = "actions" if self.rate is None else f"{self.rate:g} actions per second"
+        lines = [f"{pace}, each in [−1, 1]"]
         for kind in dict.fromkeys(self.kinds):
             of_kind = [index for index, one in enumerate(self.kinds) if one == kind]
             lines.append(f"{kind}: {_WORDS[kind]} ({', '.join(self.names[index] for index in of_kind)})")
         return lines
 
 
+_FOR_ALL = ("rate", "meaning", "gains")
+_TEXTS = ("kinds", "names", "units")
+_SINGULAR = {"kinds": "law"}
+_APPLIED = ("default", "scale", "low", "high")
 _WORDS = {
     TORQUE: "a torque or force, its range from the model",
     POSITION: "where a PD servo is to go: default pose + scale·action",
     VELOCITY: "how fast a velocity servo is to go",
     GENERAL: "the control of the model's own actuator, over its range",
     MOTORS: "a motor law of the robot's own",
+    ENVIRONMENT: "an action of the environment, over its bounds",
 }
 
 
@@ -174,23 +224,41 @@ def law_of(
     return ActionLaw(kinds, tuple(names), units, *numbers, rate=rate)
 
 
-def law_of_motors(names: Sequence[str], rate: float) -> ActionLaw:
+def law_of_motors(
+    names: Sequence[str], rate: float, meaning: str = "", gains: Mapping[str, float] | None = None
+) -> ActionLaw:
     """The law of a robot that has Motors: what they do is written in its file."""
-    count = len(names)
-    nothing, ones = (0.0,) * count, (1.0,) * count
+    low, high = np.full((2, len(names)), [[-1.0], [1.0]])
+    law = law_of_bounds(names, low, high, rate)
+    kinds = (MOTORS,) * len(names)
+    return replace(law, kinds=kinds, meaning=meaning or None, gains=dict(gains) if gains else None)
+
+
+def law_of_bounds(names: Sequence[str], low: np.ndarray, high: np.ndarray, rate: float | None) -> ActionLaw:
+    """The law of an environment that says nothing but the bounds of its actions."""
+    nothing = (0.0,) * len(names)
     return ActionLaw(
-        kinds=(MOTORS,) * count,
+        kinds=(ENVIRONMENT,) * len(names),
         names=tuple(names),
-        units=("1",) * count,
-        default=nothing,
-        scale=ones,
-        low=tuple(-one for one in ones),
-        high=ones,
+        units=("1",) * len(names),
+        default=tuple(((low + high) / 2).tolist()),
+        scale=tuple(((high - low) / 2).tolist()),
+        low=tuple(low.tolist()),
+        high=tuple(high.tolist()),
         stiffness=nothing,
         damping=nothing,
         effort=nothing,
         rate=rate,
     )
+
+
+def law_of_task(task: Task) -> ActionLaw:
+    """What the actions of any task do; of a simulator that does not say, that they lie in [−1, 1]."""
+    law = getattr(task, "action_law", None)
+    if isinstance(law, ActionLaw):
+        return law
+    low, high = np.full((2, task.action_size), [[-1.0], [1.0]])
+    return law_of_bounds(task.anatomy.actions, low, high, 1 / task.time_step if task.time_step else None)
 
 
 def _scale_of(scales: float | Mapping[str, float] | None, name: str) -> float | None:
@@ -262,3 +330,15 @@ def _effort(model: mujoco.MjModel, index: int) -> float:
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _endless(value: Any, field: str) -> Any:
+    """A bound that does not exist, as a number again."""
+    return {"low": -np.inf, "high": np.inf}.get(field, np.nan) if value is None else value
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Equal, but for what compilers do to last digits."""
+    if isinstance(one, str) or one is None or other is None:
+        return one == other
+    return bool(np.isclose(one, other, rtol=1e-5, atol=1e-9, equal_nan=True))

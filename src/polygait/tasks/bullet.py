@@ -17,11 +17,12 @@ import numpy as np
 
 from polygait.errors import UserError, unknown_name
 from polygait.tasks import minitaur_rules as rules
+from polygait.tasks.actions import law_of_motors
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.bullet_models import BulletModels, bullet_anatomy, check_fields
 from polygait.tasks.bullet_physics import Readings
 from polygait.tasks.bullet_worker import BulletRobots
-from polygait.tasks.minitaur_motor import SUBSTEP, SUBSTEPS, motor_targets
+from polygait.tasks.minitaur_motor import GAINS, MEANING, SUBSTEP, SUBSTEPS, motor_targets
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
@@ -89,6 +90,7 @@ class BulletMinitaurTask(BatchedTask):
         self._robots = BulletRobots(num_envs, processes, options.stock_order)
         links, nominal = self._robots.names_and_figures()
         super().__init__(num_envs, seed, rules.LAYOUT.size, bullet_anatomy(links))
+        self.action_law = law_of_motors(self.anatomy.actions, 1 / (SUBSTEPS * SUBSTEP), MEANING, GAINS)
         self._models = BulletModels(nominal, num_envs)
         self._world = World(self._models)
         self._progress = np.zeros(num_envs)

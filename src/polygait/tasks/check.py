@@ -68,7 +68,8 @@ def _layout(task: Task) -> Iterator[Finding]:
 def _actions(task: Task) -> Iterator[Finding]:
     law = getattr(task, "action_law", None)
     if law is not None:
-        yield Finding("actions", GOOD, "; ".join(_kinds(law.kinds)) + f", {law.rate:g} a second")
+        pace = f", {law.rate:g} a second" if law.rate else ""
+        yield Finding("actions", GOOD, "; ".join(_kinds(law.kinds)) + pace)
         bounds = zip(law.names, law.low, law.high, law.kinds, strict=True)
         open_ended = [name for name, low, high, _ in bounds if not np.isfinite([low, high]).all()]
         if open_ended:

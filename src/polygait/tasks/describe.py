@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from polygait.tasks.actions import law_of_task
 from polygait.tasks.registry import make_task
 from polygait.tasks.state import StateLayout
 from polygait.variations import FORMS
@@ -37,9 +38,8 @@ def describe_task(name: str, options: Mapping[str, Any] | None = None) -> dict[s
         "bodies": list(task.anatomy.bodies),
         "geoms": list(task.anatomy.geoms),
     }
-    law = getattr(task, "action_law", None)
-    if law is not None:
-        description["actions"] = {"in_words": law.describe(), **law.to_json()}
+    law = law_of_task(task)
+    description["actions"] = {"in_words": law.describe(), **law.to_json()}
     found = getattr(getattr(task, "robot", None), "found", None)
     if found is not None:
         description["found"] = found

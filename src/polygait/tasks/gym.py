@@ -15,6 +15,7 @@ from gymnasium.spaces import Box
 from gymnasium.wrappers import FlattenObservation
 
 from polygait.errors import UserError, unknown_name
+from polygait.tasks.actions import law_of_bounds
 from polygait.tasks.batched import BatchedTask
 from polygait.tasks.divergence import broke_down, divert_warnings
 from polygait.tasks.gym_layout import environment_layout, given_layout, model_of
@@ -37,6 +38,7 @@ class GymBody:
         return mujoco.MjSpec.from_file(self.file)
 
 
+_FREE = mujoco.mjtJoint.mjJNT_FREE.value
 _told: set[str] = set()
 """What Gymnasium has said about environments in this process."""
 
@@ -93,6 +95,9 @@ class GymTask(BatchedTask):
             state_parts=list(self.layout.parts),
         )
         super().__init__(num_envs, seed, self.layout.size, anatomy)
+        self.action_law = law_of_bounds(
+            motors, self._low, self._high, 1 / self.time_step if self.time_step else None
+        )
         self._history: list[list[np.ndarray]] = [[] for _ in range(num_envs)]
         self._open(variation)
 
@@ -131,8 +136,9 @@ class GymTask(BatchedTask):
             env = self._envs[row]
             self._history[row].append(actions[row].copy())
             action = scaled[row].reshape(env.action_space.shape).astype(env.action_space.dtype)
-            state, reward[row], terminated[row], truncated[row], _ = env.step(action)
+            state, reward[row], terminated[row], truncated[row], info = env.step(action)
             observation[row] = np.ravel(state)
+            self._progress[row] = _forward(env, info)
         broken = ~(np.isfinite(observation).all(axis=1) & np.isfinite(reward))
         broken |= [broke_down(getattr(env.unwrapped, "data", None)) for env in self._envs]
         step = self._record(observation, reward, terminated, broken)
@@ -179,8 +185,11 @@ class GymTask(BatchedTask):
             )
 
     def _start(self, rows: np.ndarray) -> None:
-        states = [np.ravel(self._envs[row].reset(seed=self._seed(row))[0]) for row in rows.tolist()]
+        states = []
         for row in rows.tolist():
+            state, info = self._envs[row].reset(seed=self._seed(row))
+            states.append(np.ravel(state))
+            self._progress[row] = _forward(self._envs[row], info)
             self._history[row] = []
         self._show(rows, np.array(states))
 
@@ -249,6 +258,20 @@ def _layout(given: Any, env: gymnasium.Env, space: gymnasium.Space) -> StateLayo
             f"The layout names {layout.size} numbers, the observation has {len(shown)}.", "Name each once."
         )
     return layout
+
+
+def _forward(env: gymnasium.Env, info: Mapping[str, Any]) -> float:
+    """How far a robot has come along x, in metres; NaN where an environment does not tell.
+
+    Gymnasium's own say it. Of other models the place of a robot that floats is known; a slide might as well
+    carry a cart or a gripper.
+    """
+    if "x_position" in info:
+        return float(info["x_position"])
+    model = model_of(env)
+    if model is None or not model.njnt or model.jnt_type[0] != _FREE:
+        return np.nan
+    return float(getattr(env.unwrapped, "data").qpos[0])  # noqa: B009
 
 
 def _time_step(env: gymnasium.Env) -> float | None:

@@ -33,6 +33,20 @@ _TORQUES = np.array([0.0, 1.0, 1.9, 2.45, 3.0, 3.25, 3.5])
 _HOT_TORQUE = 2.45
 _HOT_SUBSTEPS = 1.0 / SUBSTEP
 _SWING_SIGN = np.array([1, -1, 1, -1, -1, 1, -1, 1])
+MEANING = (
+    "A swing and an extension per leg: its two motors go to π − π/4·(extension + 1.5) ± π/4·swing rad, "
+    "by motor_targets and motor_torques in tasks/minitaur_motor.py."
+)
+GAINS = {
+    "position_gain_per_rad": _POSITION_GAIN,
+    "velocity_gain_s_per_rad": _VELOCITY_GAIN,
+    "voltage_V": VOLTAGE,
+    "resistance_ohm": _RESISTANCE,
+    "torque_constant_Nm_per_A": _TORQUE_CONSTANT,
+    "largest_torque_Nm": float(_TORQUES[-1]),
+    "substep_s": SUBSTEP,
+}
+"""The figures of the law that a robot's computer would need."""
 
 
 class Supply(NamedTuple):

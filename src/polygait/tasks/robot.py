@@ -86,6 +86,8 @@ class Motors(ABC):
     action_names: tuple[str, ...]
     meaning: str = ""
     """What an action asks for, in a sentence."""
+    gains: Mapping[str, float] = {}
+    """The figures of the law by name, with their units in the name; for who builds it again elsewhere."""
     settling: int
     """Substeps for which a new robot stands at rest before its episode begins."""
 
@@ -283,5 +285,5 @@ def action_law(model: mujoco.MjModel, robot: Robot, names: Anatomy) -> ActionLaw
     """What a robot's actions do: its own law, or that of its model's actuators."""
     rate = 1 / float(model.opt.timestep * robot.frame_skip)
     if robot.motors is not None:
-        return law_of_motors(names.actions, rate)
+        return law_of_motors(names.actions, rate, robot.motors.meaning, robot.motors.gains)
     return robot.action_law or law_of(model, names.actions, rate)

@@ -116,7 +116,8 @@ class World:
         self._step_count = step_count.copy()
         if self._angles is not None:
             self._angles[:] = snapshot[_ANGLES]
-        self._active = due  # nothing begins now: angles are those of the snapshot
+        # Angles are those of the snapshot, but for joints that this very step would have begun to hold.
+        self._active = due & ~self._times.begins(step_count)
         self._switch(due, changed)
 
     def _switch(self, due: np.ndarray, changed: np.ndarray) -> None:
@@ -230,6 +231,11 @@ class _Times:
         self.fade = bool(self.loss.any())
         self.change = ends or self.fade or bool((here & (self._begins > 0)).any())
         """Whether any effect comes, goes or fades within an episode."""
+
+    def begins(self, step_count: np.ndarray) -> np.ndarray:
+        """Which effects begin in the coming step, (effects, rows); those of a first step have begun."""
+        age = step_count[None] - self._begins
+        return (age >= 0) & (age % self._period == 0) & (step_count > 0)
 
     def due(self, step_count: np.ndarray) -> np.ndarray:
         """Which effects act on which rows, (effects, rows)."""

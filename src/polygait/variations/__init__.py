@@ -22,6 +22,7 @@ from polygait.variations.forms import FORMS
 from polygait.variations.language import (
     check_conditions,
     needs_number,
+    open_edits,
     parse_variation,
     variation_text,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "Variation",
     "check_conditions",
     "needs_number",
+    "open_edits",
     "parse_variation",
     "variation_text",
     "without_amounts",

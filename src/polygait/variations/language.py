@@ -61,6 +61,17 @@ def needs_number(name: str, conditions: Mapping[str, str]) -> bool:
     return any(_lacks_number(words, _without(name, conditions)) for words in _pieces(conditions[name]))
 
 
+def open_edits(name: str, conditions: Mapping[str, str]) -> list[Edit]:
+    """The edits of a robot's condition whose number its user gives, here 1."""
+    others, found = _without(name, conditions), []
+    for words in _pieces(conditions[name]):
+        if words.value is None and words.name in others:
+            found += open_edits(words.name, others)
+        elif _lacks_number(words, others):
+            found += edits_of(words._replace(value=1.0), others)
+    return found
+
+
 def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
     """Every condition of a robot must have a name that can be written, and edits that the robot can have."""
     problems = []

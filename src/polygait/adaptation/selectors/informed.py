@@ -15,7 +15,8 @@ from polygait.adaptation.selector import Belief, Choice, Request, Selector
 from polygait.population.population import Population
 
 TRIALS = 10
-UNKNOWN = 0.3
+NOMINAL = "nominal"
+UNKNOWN = 0.6
 """How probable it is beforehand that the new world is like none that is known."""
 LIKENESS = 0.6
 """How far a world may lie from the known one that it is like, in standard deviations of all of them."""
@@ -23,8 +24,6 @@ SHRINKAGE = 0.4
 """Of the correlations between members: few worlds tell them only roughly."""
 LEAST_NOISE = 0.1
 """Of a single trial, in standard deviations of all values: reality has more chance than simulation."""
-CAUTION = 0.6
-"""Standard deviations by which a choice must be sure to be better: the best of many guesses is flattered."""
 
 _COLUMNS = {"return": "returns", "progress": "progress"}
 """Where an evaluation keeps what trials are told in."""
@@ -45,7 +44,11 @@ class InformedConfig:
 
 
 class Informed(Selector):
-    """The next trial is the one that is expected to improve most on the best member tried so far."""
+    """The next trial is the one that is expected to improve most on the best member tried so far.
+
+    Nobody is tried twice before all were tried once: a known world makes members seem better known than they
+    are in a new one. The choice is the member with the highest expectation, tried or not.
+    """
 
     name = "informed"
     Config = InformedConfig
@@ -60,7 +63,9 @@ class Informed(Selector):
         self._center = float(matrix.mean.mean())
         self._scale = float(matrix.mean.std()) or 1.0
         self._prior = damage_prior(
-            (matrix.mean - self._center) / self._scale, matrix.variance / self._scale**2
+            (matrix.mean - self._center) / self._scale,
+            matrix.variance / self._scale**2,
+            matrix.worlds.index(NOMINAL) if NOMINAL in matrix.worlds else None,
         )
 
     @classmethod
@@ -80,12 +85,12 @@ class Informed(Selector):
             now = self._posterior(trials)
             tried = [member for member in open_to if trials.counts[member]]
             gain = expected_improvement(now, float(expected(now)[tried or open_to].max()))
-            yield Request((max(open_to, key=lambda member: gain[member]),))
+            unknown = [member for member in open_to if member not in tried]
+            yield Request((max(unknown or open_to, key=lambda member: gain[member]),))
 
     def choose(self, trials: TrialRecord) -> Choice:
         stopped = self._stopped(trials)
-        now = self._posterior(trials)
-        value = expected(now) - CAUTION * uncertainty(now)
+        value = expected(self._posterior(trials))
         upright = [member for member in range(trials.num_members) if member not in stopped]
         return Choice(max(upright or range(len(value)), key=lambda member: value[member]), stopped)
 
@@ -107,8 +112,11 @@ class Informed(Selector):
         return () if limit is None else tuple(np.flatnonzero(trials.falls >= limit).tolist())
 
 
-def damage_prior(values: np.ndarray, variance: np.ndarray) -> Mixture:
-    """The mixture over known worlds, (world, member) values and the variance of single episodes there."""
+def damage_prior(values: np.ndarray, variance: np.ndarray, nominal: int | None = None) -> Mixture:
+    """The mixture over known worlds, (world, member) values and the variance of single episodes there.
+
+    In a world like none of them members are expected to differ as in the nominal one, if that is known.
+    """
     worlds, members = values.shape
     center = values.mean(axis=0)
     sample = (values - center).T @ (values - center) / (worlds - 1)
@@ -119,7 +127,12 @@ def damage_prior(values: np.ndarray, variance: np.ndarray) -> Mixture:
     noise = np.vstack([0.5 * (own + usual), np.full(members, usual)])  # few episodes tell it only roughly
     return Mixture(
         log_weight=np.log(np.append(np.full(worlds, (1 - UNKNOWN) / worlds), UNKNOWN)),
-        mean=np.vstack([values, center]),
+        mean=np.vstack([values, center if nominal is None else _shifted(values[nominal], center.mean())]),
         covariance=np.concatenate([np.tile(LIKENESS**2 * covariance, (worlds, 1, 1)), covariance[None]]),
         noise=noise + LEAST_NOISE**2,
     )
+
+
+def _shifted(values: np.ndarray, mean: float) -> np.ndarray:
+    """The same differences about another mean."""
+    return values - values.mean() + mean

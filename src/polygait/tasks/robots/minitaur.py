@@ -14,6 +14,8 @@ import numpy as np
 from polygait.tasks import minitaur_rules as rules
 from polygait.tasks.minitaur_model import FOOT_FRICTION, minitaur_spec
 from polygait.tasks.minitaur_motor import (
+    GAINS,
+    MEANING,
     NUM_MOTORS,
     REST,
     SETTLING,
@@ -35,10 +37,7 @@ class MinitaurMotors(Motors):
     """The motor law of `minitaur_motor.py` on a batch; voltage and damping are fields of the model."""
 
     action_names = rules.ACTIONS
-    meaning = (
-        "A swing and an extension per leg: its two motors go to π − π/4·(extension + 1.5) ± π/4·swing rad, "
-        "by motor_targets and motor_torques in tasks/minitaur_motor.py."
-    )
+    meaning, gains = MEANING, GAINS
     settling = SETTLING
 
     def commands(self, actions: np.ndarray) -> np.ndarray:
