@@ -22,11 +22,13 @@ from polygait.commands.showing import render, report, tasks
 from polygait.commands.studies import study_report, study_run, study_status
 from polygait.commands.training import extend, resume, train
 from polygait.commands.trying import trial
+from polygait.commands.zoo import zoo
 from polygait.errors import UserError, unknown_name
 from polygait.progress import finish
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "tasks": tasks,
+    "zoo": zoo,
     "train": train,
     "resume": resume,
     "extend": extend,

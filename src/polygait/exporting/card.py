@@ -13,6 +13,7 @@ from polygait.population.population import Population
 from polygait.population.store import RunFolder
 from polygait.tasks.task import Task
 from polygait.versions import versions
+from polygait.zoo import spoken
 
 FORMAT = 1
 
@@ -48,7 +49,7 @@ def make_card(population: Population, member: int, task: Task) -> dict[str, Any]
     return {
         "format": FORMAT,
         "task": population.config.task,
-        "run": str(population.path),
+        "run": spoken(population.path),
         "member": chosen.index,
         "weights": population.weights(member),
         "steps": chosen.steps,
