@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
 _ZOO = "zoo:walker"
 _EPISODES = 3
-_OWN = TrainConfig(task="hopper", method="multi", members=3, steps=100_000)
+_OWN = TrainConfig(task="half-cheetah", method="multi", members=3, steps=100_000)
+"""A robot that runs after so few steps; hoppers and walkers still fall or stand."""
 _OWN_DAMAGE = "gravity=1.4"
 
 
@@ -93,6 +93,8 @@ def _told(usual: int, changed: Adaptation) -> str:
 
 def _page(path: Path, browser: bool) -> Path:
     """The zoo's page, opened where somebody can look at it."""
+    import webbrowser
+
     from polygait.progress import Counter, finish
     from polygait.report.run.page import write_report
 
@@ -116,16 +118,15 @@ def _train_one(path: Path) -> None:
     from polygait.population.population import load
     from polygait.runs import resume, train
 
-    print(f"\nA population of your own: {_OWN.members} hoppers, {_OWN.steps:,} steps each.", flush=True)
+    said = f"A population of your own: {_OWN.members} gaits of {_OWN.task}, {_OWN.steps:,} steps each."
+    print(f"\n{said}", flush=True)
     if (path / "manifest.json").exists():
         show_training(str(path), lambda report: resume(path, None, report), tensorboard=False)
     else:
         show_training(str(path), lambda report: train(_OWN, path, report), tensorboard=False)
     population = load(path)
-    screen = console()
-    screen.print(f"\nThe same hoppers where everything is heavier: {_OWN_DAMAGE}.\n")
-    found = _tried(population, _OWN_DAMAGE)
-    print_adaptation(found, population)
+    console().print(f"\nThe same where something is broken: {_OWN_DAMAGE}.\n")
+    print_adaptation(_tried(population, _OWN_DAMAGE), population)
 
 
 def _farewell(damage: str, page: Path, own: Path | None) -> None:

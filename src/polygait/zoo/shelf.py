@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from polygait.errors import UserError, unknown_name
+from polygait.errors import UserError
 from polygait.storage.files import make_folder, read_bounded, write_atomically
 from polygait.storage.lock import RunLock
 from polygait.zoo.cards import Card, decode_card, encode_card
@@ -42,7 +42,7 @@ def card(name: str) -> Card:
     """What is known of a population, by its name with or without zoo: before it."""
     name = name.removeprefix(PREFIX)
     if name not in (known := names()):
-        raise unknown_name("population of the zoo", name, known)
+        raise UserError(f"The zoo has no population {name!r}.", f"It has {', '.join(known) or 'none'}.")
     path = _shelf() / name / CARD
     try:
         found = decode_card(path.read_bytes())
