@@ -56,7 +56,9 @@ def add(path: Path, name: str, shelf: Path) -> Card:
         raise UserError(f"{name!r} cannot be a name in the zoo.", "Use small letters, digits and dashes.")
     run = RunFolder.open(path)
     if not run.complete or "origin" in run.manifest:
-        raise UserError(f"{path} is not finished, or fine-tuned from another run.", "Give a finished training.")
+        raise UserError(
+            f"{path} is not finished, or fine-tuned from another run.", "Give a finished training."
+        )
     population = Population(run)
     weights = {member.index: population.weights(place) for place, member in enumerate(population.members)}
     mesh = mesh_evidence(run.path, weights)

@@ -39,7 +39,10 @@ def print_cards(cards: Sequence[Card]) -> None:
     )
     screen = console()
     print_table(screen, "Trained populations that come with polygait", columns, rows)
-    for line in (_MEANING, "One card in full: polygait zoo NAME. zoo:NAME is meant wherever a run folder is:"):
+    for line in (
+        _MEANING,
+        "One card in full: polygait zoo NAME. zoo:NAME is meant wherever a run folder is:",
+    ):
         screen.print(line, style="dim")
     screen.print(f"  polygait adapt zoo:{cards[-1].name} --variation gravity=1.4", soft_wrap=True)
 

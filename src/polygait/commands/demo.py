@@ -21,7 +21,7 @@ _ZOO = "zoo:walker"
 _EPISODES = 3
 _OWN = TrainConfig(task="half-cheetah", method="multi", members=3, steps=100_000)
 """A robot that runs after so few steps; hoppers and walkers still fall or stand."""
-_OWN_DAMAGE = "gravity=1.4"
+_OWN_DAMAGE = "broken-back-foot"
 
 
 def demo(*, options: Annotated[DemoConfig, Flat]) -> None:
@@ -68,9 +68,7 @@ def _tried(population: Population, world: str) -> Adaptation:
     from polygait.adaptation import adapt
     from polygait.progress import Counter, finish
 
-    found = adapt(
-        population, world, Counter("trials"), by="progress", episodes=_EPISODES, held_out=_EPISODES
-    )
+    found = adapt(population, world, Counter("trials"), by="progress", episodes=_EPISODES, held_out=_EPISODES)
     finish()
     return found
 

@@ -35,7 +35,9 @@ def is_zoo(path: object) -> bool:
 def names() -> list[str]:
     """Every population there is."""
     shelf = _shelf()
-    return sorted(entry.name for entry in shelf.iterdir() if (entry / CARD).is_file()) if shelf.is_dir() else []
+    return (
+        sorted(entry.name for entry in shelf.iterdir() if (entry / CARD).is_file()) if shelf.is_dir() else []
+    )
 
 
 def card(name: str) -> Card:
