@@ -74,8 +74,8 @@ def print_card(card: Card) -> None:
 
 
 _MEANING = (
-    "Survives: keeps half of the best nominal speed. One half of the episodes chooses a member for each world, the "
-    "other half scores it; the single one is the member that survives most worlds when nobody chooses."
+    "Survives: keeps half of the best nominal speed. One half of the episodes chooses a member for each world, "
+    "the other half scores it; the single one is the member that survives most worlds when nobody chooses."
 )
 
 

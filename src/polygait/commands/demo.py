@@ -50,7 +50,7 @@ def demo(*, options: Annotated[DemoConfig, Flat]) -> None:
 
 
 def telling_damage(population: Population, usual: int) -> str:
-    """The broken joint in which another member keeps most beyond the usual one, as the mesh has measured it."""
+    """The broken joint in which another member keeps most beyond the usual one, by the mesh."""
     from polygait.adaptation.knowledge import read_matrix
     from polygait.mesh import family_of
 
@@ -84,8 +84,8 @@ def _told(usual: int, changed: Adaptation) -> str:
     if usual == changed.best:
         return f"Member {usual}, the fastest before, is so still: {after:.2f} m/s."
     return (
-        f"Member {usual}, the fastest before, now comes forward at {before:.2f} m/s; member {changed.best} still "
-        f"does at {after:.2f} m/s."
+        f"Member {usual}, the fastest before, now comes forward at {before:.2f} m/s; "
+        f"member {changed.best} still does at {after:.2f} m/s."
     )
 
 

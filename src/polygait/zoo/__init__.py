@@ -3,8 +3,8 @@
     populations/walker/card.json     what the population is and does, and the checksum of every other file
     populations/walker/…             a run folder without what only training needs
 
-The package stays as it was installed: what commands find out about a population is kept in a copy of it, one per
-user and version of the population, which is an ordinary run folder.
+The package stays as it was installed: what commands find out about a population is kept in a copy of it, one
+per user and version of the population, which is an ordinary run folder.
 """
 
 from polygait.zoo.cards import Card, encode_card

@@ -1,4 +1,4 @@
-"""Where populations of the zoo are: whole in the package, and in a user's own copies, which can be written."""
+"""Where populations of the zoo are: whole in the package, and in copies of a user's own, to be written."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def packaged_files(card: Card) -> dict[str, bytes]:
 
 
 def own_copy(name: str) -> Path:
-    """The run folder that stands for a population: the user's copy of it, made when first asked for, and whole."""
+    """The run folder that stands for a population: the user's copy, made when first asked for, and whole."""
     found = card(name)
     folder = _copies() / f"{found.name}-{found.seal[:12]}"
     if not (folder / CARD).exists():
@@ -77,7 +77,7 @@ def own_copy(name: str) -> Path:
         if not file.startswith(_RESULTS) and _digest(folder / file) != sha256:
             raise UserError(
                 f"Damaged: {folder / file} is not as the zoo has it.",
-                f"Delete the folder {folder}: it is made anew from the package. Keep what you measured in it.",
+                f"Delete the folder {folder}: it is made anew. Keep what you measured in it.",
             )
     return folder
 
