@@ -74,7 +74,7 @@ def print_card(card: Card) -> None:
 
 
 _MEANING = (
-    "Survives: keeps half of the best nominal speed. One half of the episodes chooses a member for each world, "
+    "Survives: keeps half of the best nominal speed. One half of the episodes chooses each world's member, "
     "the other half scores it; the single one is the member that survives most worlds when nobody chooses."
 )
 
