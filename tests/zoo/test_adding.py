@@ -34,7 +34,7 @@ def test_what_was_added_can_be_added_again_and_stays_the_same(run, tmp_path):
     card = script.add(run, "hopper", tmp_path / "shelf")
     table = {"evaluations/mesh.parquet": card.files["evaluations/mesh.parquet"]}  # polars' versions differ
     known = zoo.card("hopper")
-    assert card == dataclasses.replace(known, files=known.files | table)
+    assert card == dataclasses.replace(known, files={**known.files, **table})
     kept = {
         str(path.relative_to(tmp_path / "shelf" / "hopper")) for path in (tmp_path / "shelf").rglob("*.*")
     }

@@ -38,10 +38,10 @@ def test_every_command(words, tmp_path):
 
 @pytest.mark.slow
 def test_trials_on_a_robot_are_kept(tmp_path):
-    for _ in range(2):
-        done = polygait("trial zoo:hopper --budget 2 --json", tmp_path, "1.5\n")
-        assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["told"]) == 2
+    words = "trial zoo:hopper --budget 2 --json"
+    first, second = (polygait(words, tmp_path, "1.5\n") for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert [len(json.loads(one.stdout)["told"]) for one in (first, second)] == [1, 2]
 
 
 def polygait(words, place, answers=""):
