@@ -43,7 +43,7 @@ def test_the_damage_shown_is_one_in_which_the_usual_gait_fails_and_another_walks
 
 def test_no_member_of_the_first_population_shown_stands_still():
     frame = mesh().filter(variation="nominal")
-    fastest = frame["mean_speed"].to_numpy().max()
+    fastest = float(frame["mean_speed"].to_numpy().max())
     assert not any(stands_still(row["mean_speed"], row["falls"], fastest) for row in frame.to_dicts())
 
 

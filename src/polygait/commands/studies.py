@@ -44,13 +44,13 @@ def study_list(*, json: Json = False) -> None:
     if json:
         print_json(
             [
-                {"name": one.name, "file": one.file, "jobs": len(one.jobs()), "purpose": purpose}
+                {"name": one.name, "file": one.file, "jobs": one.size, "purpose": purpose}
                 for one, purpose in found
             ]
         )
         return
     rows = [
-        (one.name, str(len(one.jobs())), ", ".join(one.methods), ", ".join(one.tasks), purpose)
+        (one.name, str(one.size), ", ".join(one.methods), ", ".join(one.tasks), purpose)
         for one, purpose in found
     ]
     screen = console()

@@ -121,6 +121,11 @@ class Study:
     task_method_training: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By task, then by method."""
 
+    @property
+    def size(self) -> int:
+        """How many jobs it has."""
+        return len(self.methods) * len(self.tasks) * len(self.seeds)
+
     def jobs(self) -> list[StudyJob]:
         """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
         made, problems = [], []
