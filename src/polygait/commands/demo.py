@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _ZOO = "zoo:walker"
 _EPISODES = 3
-_OWN = TrainConfig(task="half-cheetah", method="multi", members=3, steps=100_000)
-"""A robot that runs after so few steps; hoppers and walkers still fall or stand."""
+_OWN = TrainConfig(task="half-cheetah", method="multi", members=3, steps=100_000, envs=16)
+"""A robot that runs after so few steps, where hoppers and walkers still fall or stand. In few environments
+episodes end, and progress tells returns, early on."""
 _OWN_DAMAGE = "broken-back-foot"
 
 
