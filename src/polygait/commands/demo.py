@@ -135,9 +135,7 @@ def _farewell(damage: str, page: Path, own: Path | None) -> None:
         f"The page shows every gait, every damage and who was chosen: {page}",
     ]
     if own is not None:
-        seen.append(
-            f"{own} is a run like any other, but young: good gaits take a million steps ({_ZOO} has them)."
-        )
+        seen.append(f"{own}, trained just now, is a run like any other: adapt, extend and report take it.")
     tries = [
         "polygait zoo",
         f"polygait adapt {_ZOO} --variation gravity=1.4 --selector informed",
