@@ -16,7 +16,7 @@ COMMANDS = [
     "filters zoo:hopper --episodes 4 --epochs 1 --member 0 --remove leg.*",
     "render zoo:hopper --out gait.png --frames 2",
     "report zoo:hopper --no-pictures --out page.html",
-    "export zoo:hopper --member 1 --out gait.npz",
+    "export zoo:hopper --member 1 --format numpy --out gait.npz",
     "finetune zoo:hopper --variation broken-leg --member 0 --steps 64 --out mended",
     "resume zoo:hopper",
 ]
