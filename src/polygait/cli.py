@@ -15,18 +15,22 @@ from collections.abc import Callable, Iterable
 import tyro
 
 from polygait.arguments import READING, gathered, on_the_command_line
+from polygait.commands.demo import demo
 from polygait.commands.deploying import export, finetune
 from polygait.commands.experiments import filters, motivation
 from polygait.commands.measuring import adapt, behaviour, evaluate
 from polygait.commands.showing import render, report, tasks
-from polygait.commands.studies import study_report, study_run, study_status
+from polygait.commands.studies import study_list, study_report, study_run, study_status
 from polygait.commands.training import extend, resume, train
 from polygait.commands.trying import trial
+from polygait.commands.zoo import zoo
 from polygait.errors import UserError, unknown_name
 from polygait.progress import finish
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
     "tasks": tasks,
+    "zoo": zoo,
     "train": train,
     "resume": resume,
     "extend": extend,
@@ -38,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "behaviour": behaviour,
     "filters": filters,
     "motivation": motivation,
+    "study list": study_list,
     "study run": study_run,
     "study status": study_status,
     "study report": study_report,

@@ -18,6 +18,7 @@ from polygait.resilience import stands_still
 from polygait.resolving import resolve_finetuning
 from polygait.runs import begin_resolved, go_on
 from polygait.variations import Edit, Variation, parse_variation, variation_text
+from polygait.zoo import spoken
 
 AUTO = "auto"
 
@@ -63,7 +64,7 @@ def begin_finetuning(
     run = resolve_finetuning(population.config, config, text if world.edits else None)
     chosen = choose(population, text, config, count)
     origin = {
-        "run": str(population.path),
+        "run": spoken(population.path),
         "member": chosen.member,
         "weights": population.weights(chosen.member),
         "steps": population.members[chosen.member].steps,

@@ -33,6 +33,7 @@ from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
 from polygait.training import train_cohort
 from polygait.versions import differences, versions
+from polygait.zoo import PREFIX, is_zoo, spoken
 
 
 def train(
@@ -60,7 +61,7 @@ def begin_resolved(
     further: Mapping[str, Any] | None = None,
 ) -> RunFolder:
     """The same when every choice is made; its members may start from the arrays of a finished one."""
-    out = run_path(out)
+    out = out if is_zoo(out) else run_path(out)  # the folder itself refuses to be of the zoo
     task = make_task(resolved.task, variation=resolved.variation, **resolved.task_options)
     if resolved.worlds:
         set_worlds(task, resolved.worlds)  # says what is wrong with them before anything begins
@@ -123,6 +124,11 @@ def extend(
     compare members while these train together: new members differ among themselves, and it is said.
     """
     path = run_path(path)
+    if is_zoo(name := spoken(path)):
+        raise UserError(
+            f"{name} stays as it is.",
+            f"Extend a copy of your own: polygait zoo {name.removeprefix(PREFIX)} --copy runs/mine",
+        )
     extension = checked_kinds(extension if isinstance(extension, Extension) else Extension(extension))
     run = RunFolder.open(path)
     config = RunConfig.from_json(run.manifest["config"])

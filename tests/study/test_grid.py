@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from tests import tiny
 from tests.study import small
 
 import polygait as pg
+from polygait import cli
 from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
 from polygait.resolving import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
+from polygait.study.shipped import study_names, study_purpose
 from polygait.study.study_file import TRAINING
 
 STUDIES = Path(__file__).parents[2] / "studies"
@@ -407,7 +410,8 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
     ("name", "jobs"), [("paper", 5 * 4 * 8), ("laptop", 4 * 3 * 2), ("smoke", 2 * 2 * 2)]
 )
 def test_the_shipped_studies(name, jobs):
-    study = read_study(STUDIES / f"{name}.toml")
+    study = read_study(name)
+    assert study == dataclasses.replace(read_study(STUDIES / f"{name}.toml"), file=study.file)
     assert len(study.methods) * len(study.tasks) * len(study.seeds) == jobs
     known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS.names()))
     made = known.jobs()
@@ -419,3 +423,18 @@ def test_the_shipped_studies(name, jobs):
         assert {job.run.seed for job in made} == {10, 20, 30, 40, 50, 60, 70, 80}
         alphas = {job.run.method: job.run.alpha for job in made if job.run.task == "minitaur"}
         assert alphas == {"dir": 0.0001, "multi": 0.0, "dvd": 0.001, "smerl": 10.0, "pg": 0.0}
+
+
+def test_studies_come_with_the_package_by_name(tmp_path, monkeypatch, capsys):
+    known = study_names()
+    assert {"smoke", "laptop", "paper"} <= set(known) and "faults-seen" not in known  # which is a suite
+    assert all(study_purpose(name) for name in known)
+    monkeypatch.setattr(sys, "argv", ["polygait", "study", "list", "--json"])
+    cli.main()
+    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(listed) == known and listed["smoke"]["jobs"] == 8
+    monkeypatch.chdir(tmp_path)
+    Path("smoke").write_text('methods = ["multi"]\ntasks = ["ant"]\nseeds = [7]\n')
+    assert read_study("smoke").seeds == (7,)  # a file of one's own goes before
+    with pytest.raises(UserError, match=r"laptop.*smoke"):
+        read_study("smoek")

@@ -20,13 +20,42 @@ if TYPE_CHECKING:
     from polygait.study.grid import Study, StudyJob
 
 StudyPath = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml", help="The study's file.")
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="STUDY", help="The study's TOML file, or a name that polygait study list shows."),
 ]
 StudyFolder = Annotated[
     str | None,
     tyro.conf.arg(help="Where its jobs are kept; runs/NAME if left out. Studies may share a folder."),
 ]
 _SHOW_SECONDS = 1.0
+
+
+def study_list(*, json: Json = False) -> None:
+    """The studies that come with polygait.
+
+    Example: polygait study list
+    """
+    from polygait.screen import console, print_table
+    from polygait.study.grid import read_study
+    from polygait.study.shipped import study_names, study_purpose
+
+    found = [(read_study(name), study_purpose(name)) for name in study_names()]
+    if json:
+        print_json(
+            [
+                {"name": one.name, "file": one.file, "jobs": one.size, "purpose": purpose}
+                for one, purpose in found
+            ]
+        )
+        return
+    rows = [
+        (one.name, str(one.size), ", ".join(one.methods), ", ".join(one.tasks), purpose)
+        for one, purpose in found
+    ]
+    screen = console()
+    print_table(screen, "", ("study", "jobs", "methods", "tasks", ""), rows)
+    screen.print("What one would cost: polygait study run NAME --dry-run", style="dim")
 
 
 def study_run(
@@ -39,7 +68,7 @@ def study_run(
 ) -> None:
     """Train and measure every population of a study; what is done is skipped, what was begun goes on.
 
-    Example: polygait study run studies/smoke.toml --jobs 2
+    Example: polygait study run smoke --jobs 2
 
     Args:
         dry_run: Say what it would cost, and end.
@@ -77,7 +106,7 @@ def study_run(
 def study_status(study: StudyPath, /, *, out: StudyFolder = None, json: Json = False) -> None:
     """How far every job of a study is, also while it runs.
 
-    Example: polygait study status studies/smoke.toml
+    Example: polygait study status smoke
     """
     from polygait.console import print_study
     from polygait.study.grid import read_study
@@ -97,7 +126,7 @@ def study_report(
 ) -> None:
     """The paper's tables and figures from what is done, beside the published ones, and a page of them.
 
-    Example: polygait study report studies/smoke.toml
+    Example: polygait study report smoke
 
     Args:
         to: Where to write tables and figures; report/ inside that folder if left out.

@@ -51,11 +51,13 @@ def resume(
     Example: polygait resume runs/walker
     """
     from polygait.diversity.registry import METHODS
+    from polygait.population.population import run_path
     from polygait.population.store import RunFolder
     from polygait.runs import resume as resume_run
+    from polygait.zoo import is_zoo
 
     name_robot(task)
-    folder = RunFolder.open(run)
+    folder = RunFolder.open(run_path(run))
     if "experiment" in folder.manifest:
         if tensorboard:
             raise UserError("An experiment writes no event files.", "Leave --tensorboard out.")
@@ -63,7 +65,8 @@ def resume(
         return
     if folder.complete:
         single = METHODS.find(folder.manifest["config"]["method"]).single
-        more = "" if single else f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
+        fixed = single or is_zoo(run)
+        more = "" if fixed else f"; discover more with: polygait extend {shlex.quote(run)} --members 5"
         print(f"{run} is already finished{more}")
         return
     show_training(run, lambda report: resume_run(run, threads, report), tensorboard)

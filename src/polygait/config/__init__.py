@@ -22,12 +22,13 @@ from polygait.config.options import (
     StudyRunConfig,
     TrainConfig,
 )
-from polygait.config.showing import RenderConfig, ReportConfig, TasksConfig
+from polygait.config.showing import DemoConfig, RenderConfig, ReportConfig, TasksConfig, ZooConfig
 from polygait.config.trials import TrialsConfig
 
 __all__ = [
     "AdaptConfig",
     "BehaviourConfig",
+    "DemoConfig",
     "EvaluateConfig",
     "ExportConfig",
     "Extension",
@@ -42,6 +43,7 @@ __all__ = [
     "TasksConfig",
     "TrainConfig",
     "TrialsConfig",
+    "ZooConfig",
     "check_seed",
     "checked_kinds",
     "count_problems",

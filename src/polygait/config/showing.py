@@ -28,6 +28,26 @@ class TasksConfig:
 
 
 @dataclass(frozen=True)
+class ZooConfig:
+    """What to do with a population of the zoo instead of showing its card."""
+
+    copy: str | None = None
+    """Write the population into this new run folder, which is yours: to extend it, or to give it away."""
+
+
+@dataclass(frozen=True)
+class DemoConfig:
+    """What the tour does."""
+
+    out: str = "demo"
+    """The folder for its page and for the population that it trains; a stopped tour goes on there."""
+    train: bool = True
+    """Also train a small population, which takes about a minute on two cores."""
+    browser: bool = True
+    """Open the page in a browser, where there is one."""
+
+
+@dataclass(frozen=True)
 class RenderConfig:
     """What to draw, and how."""
 

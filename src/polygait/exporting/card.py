@@ -12,6 +12,7 @@ from polygait.population.store import RunFolder
 from polygait.tasks.actions import law_of_task
 from polygait.tasks.task import Task
 from polygait.versions import versions
+from polygait.zoo import spoken
 
 FORMAT = 1
 
@@ -24,7 +25,7 @@ def make_card(population: Population, member: int, task: Task) -> dict[str, Any]
     return {
         "format": FORMAT,
         "task": population.config.task,
-        "run": str(population.path),
+        "run": spoken(population.path),
         "member": chosen.index,
         "weights": population.weights(member),
         "steps": chosen.steps,

@@ -23,6 +23,7 @@ from polygait.run_config import RunConfig
 from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers
+from polygait.zoo import is_zoo, own_copy
 
 _MOST_ROWS = 256
 """On which a member acts at once; longer batches are cut, for memory must not grow with their variety."""
@@ -173,7 +174,7 @@ class Population:
 
 
 PopulationLike = Population | str | os.PathLike[str]
-"""A population, or the path of the run folder that holds it."""
+"""A population, the path of the run folder that holds it, or its name in the zoo, such as zoo:walker."""
 
 
 def as_population(given: PopulationLike) -> Population:
@@ -189,11 +190,11 @@ def run_path(given: PopulationLike) -> str | os.PathLike[str]:
         raise UserError(
             f"A run is named by the path of its folder, got {given!r}.", "Give for example 'runs/walker'."
         )
-    return given
+    return own_copy(str(given)) if is_zoo(given) else given
 
 
 def load(path: str | os.PathLike[str]) -> Population:
-    """The population in a run folder, checked; needs nothing but the folder."""
+    """The population in a run folder or of the zoo, checked; needs nothing but the folder."""
     path = run_path(path)
     population = Population(RunFolder.open(path))
     if not population.members:

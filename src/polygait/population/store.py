@@ -52,6 +52,7 @@ from polygait.storage.files import (
 )
 from polygait.storage.lock import RunLock
 from polygait.storage.tensors import FILE_LIMIT, pack, unpack
+from polygait.zoo import is_zoo
 
 _ORIGIN = "origin.safetensors"
 _WRITTEN = re.compile(r"manifest\.json|[0-9]{3,}(-rewritten)?\.safetensors")
@@ -104,6 +105,8 @@ class RunFolder:
     @staticmethod
     def require_unused(path: str | os.PathLike[str]) -> None:
         """Stop before a folder that holds a run or somebody's files."""
+        if is_zoo(path):
+            raise UserError(f"{path} names a population of the zoo, which stays as it is.", "Give a folder.")
         run = Path(path)
         if not run.exists():
             return

@@ -19,6 +19,7 @@ from polygait.population.results import file_name
 from polygait.resolving import is_foreign, resolve
 from polygait.run_config import RunConfig
 from polygait.storage.strict_json import canonical, to_plain
+from polygait.study.shipped import study_names, study_path
 from polygait.study.study_file import TRAINING, counted, entry_kinds, has_bonus, study_problems, tables
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.gym_layout import read_layout
@@ -120,6 +121,11 @@ class Study:
     task_method_training: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By task, then by method."""
 
+    @property
+    def size(self) -> int:
+        """How many jobs it has."""
+        return len(self.methods) * len(self.tasks) * len(self.seeds)
+
     def jobs(self) -> list[StudyJob]:
         """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
         made, problems = [], []
@@ -168,8 +174,8 @@ def _robot(task: str, options: str) -> str:
 
 
 def read_study(path: str | Path) -> Study:
-    """A study from its TOML file, with everything wrong in it told at once."""
-    path = Path(path)
+    """A study from its TOML file or by the name of one of ours, with everything wrong in it told at once."""
+    path = study_path(path)
     known = entry_kinds(Measures, "suite_texts")
     table = counted(_read(path), known)
     problems = study_problems(table, known)
@@ -202,7 +208,8 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(
-            f"Cannot read {path}: {error.strerror}.", "Give a study's TOML file, such as studies/smoke.toml."
+            f"Cannot read {path}: {error.strerror}.",
+            f"Give a study's TOML file, or the name of one of ours: {', '.join(study_names())}.",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}.") from error

@@ -1,10 +1,13 @@
 """Files of pixels are read back by another decoder."""
 
 import io
+import sys
 
 import av
 import numpy as np
+import pytest
 
+from polygait.errors import UserError
 from polygait.report.pictures.images import mp4, png
 
 
@@ -26,3 +29,21 @@ def test_a_film_has_its_frames_in_h264():
     assert len(shown) == len(frames) and shown[0].shape == (48, 64, 3)
     levels = [frame.mean() for frame in shown]
     np.testing.assert_allclose(levels, range(20, 220, 20), atol=6)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (2, 5, 3), (64, 40, 3)])
+def test_every_pixel_of_a_png_is_as_it_was(shape):
+    chance = np.random.default_rng(0)
+    smooth = np.add.outer(np.arange(shape[0]), np.arange(shape[1]))[..., None] * np.array([1, 2, 3])
+    for pixels in (chance.integers(0, 256, shape), smooth % 256, np.full(shape, 255), np.zeros(shape)):
+        written = png(pixels.astype(np.uint8))
+        with av.open(io.BytesIO(written)) as file:
+            (read,) = (frame.to_ndarray(format="rgb24") for frame in file.decode(video=0))
+        np.testing.assert_array_equal(read, pixels)
+
+
+def test_without_av_there_are_pictures_and_a_word_about_films(monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    assert png(np.zeros((2, 2, 3), np.uint8)).startswith(b"\x89PNG")
+    with pytest.raises(UserError, match=r"polygait\[film\]"):
+        mp4([np.zeros((16, 16, 3), np.uint8)], 30)

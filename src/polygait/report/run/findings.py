@@ -31,6 +31,7 @@ from polygait.run_config import RunConfig
 from polygait.suites import Condition, offered_suites
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.task import Task
+from polygait.zoo import spoken
 
 POINTS = 160
 """Of one member's curve; more are averaged."""
@@ -62,7 +63,7 @@ class Findings:
     @property
     def path(self) -> str:
         """The run folder, as the user named it."""
-        return str(self.run.path)
+        return spoken(self.run.path)
 
     @property
     def best(self) -> int:
@@ -101,6 +102,7 @@ def gather(path: PopulationLike) -> Findings:
     given = path if isinstance(path, GivenPopulation) else None
     path = run_path(path)
     run = given.run_folder() if given else RunFolder.open(path)
+    path = spoken(path)
     entries = list(run.members.values())
     if not entries:
         raise UserError(f"{path} has no finished member yet.", f"Go on with: polygait resume {path}")

@@ -15,7 +15,7 @@ from polygait.errors import UserError
 from polygait.population.population import Population
 from polygait.progress import Count, silent
 from polygait.report.pictures.cards import robot_card
-from polygait.report.pictures.images import mp4, png
+from polygait.report.pictures.images import mp4, png, require_av
 from polygait.report.pictures.recording import Recording, record
 from polygait.report.pictures.scene import (
     DrawableTask,
@@ -81,6 +81,8 @@ class Gallery:
 
 def open_gallery(findings: Findings, options: ReportConfig, report: Count = silent) -> Gallery:
     """Run and draw all that a page shows of a run."""
+    if options.video:
+        require_av()
     gallery = Gallery()
     population = findings.population
     if population is None:

@@ -25,6 +25,7 @@ from polygait.report.run.sections import (
 )
 from polygait.report.web.frame import Section, page
 from polygait.report.web.parts import Report, require_html, write_page
+from polygait.zoo import is_zoo
 
 
 def write_report(
@@ -68,5 +69,5 @@ def run_page(findings: Findings, gallery: Gallery) -> str:
     if origin := findings.run.manifest.get("origin"):
         method = f"member {origin['member']} of {origin['run']}, fine-tuned in {origin['variation']}"
     subtitle = f"{config.task} · {method} · {size} · seed {config.seed}"
-    name = findings.run.path.resolve().name
+    name = findings.path if is_zoo(findings.path) else findings.run.path.resolve().name
     return page(name, subtitle, sections, charts.frame, {"member": findings.best})

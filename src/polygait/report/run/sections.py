@@ -21,6 +21,7 @@ from polygait.report.web.html import Html, command, joined, table, tag
 from polygait.report.web.parts import flat, gap_list, tiles
 from polygait.run_config import RunConfig
 from polygait.tasks.state import StateLayout
+from polygait.zoo import PREFIX, is_zoo
 
 
 def summary_section(findings: Findings, gallery: Gallery) -> Html:
@@ -143,10 +144,11 @@ def making_section(findings: Findings) -> Html:
         return tag("p", "These policies were trained elsewhere; what is said of them was measured here.")
     settings = table(["setting", "value"], flat(_settings(findings.config)), "Configuration")
     versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    out = findings.path.replace(PREFIX, "runs/", 1) if is_zoo(findings.path) else findings.path
     return joined(
         [
             tag("p", "The same seed and versions on the same kind of machine give the same bits:"),
-            tag("p", command(run_command(findings.config, manifest, findings.path))),
+            tag("p", command(run_command(findings.config, manifest, out))),
             tag("p", f"Begun {_day(manifest['created'])}, last changed {_day(manifest['updated'])}."),
             tag("p", f"Versions: {versions}."),
             tag("details", tag("summary", "Every setting"), settings),
