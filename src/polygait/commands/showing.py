@@ -54,12 +54,12 @@ def render(
     member: int | None = None,
     options: Annotated[RenderConfig, Flat],
 ) -> None:
-    """Draw a member in any world: a film (.mp4) or a strip of pictures (.png); what changed is red.
+    """Draw a member in any world: a film, a moving picture or a strip of pictures; what changed is red.
 
     Example: polygait render runs/walker --member 3 --variation broken-foot --out gait.mp4
 
     Args:
-        out: The file to write, ending in .mp4 or .png.
+        out: The file to write, ending in .mp4, .gif, .webp or, for a strip, .png.
         member: Which member; the best nominal one if left out.
 
     """
@@ -70,6 +70,14 @@ def render(
 
     name_robot(task)
     population = load(run)
+    if options.story:
+        from polygait.report.run.story import render_story
+
+        told = render_story(population, out, options, member, Counter("frames"))
+        finish()
+        scenes = "; ".join(f"{scene.title}, {scene.outcome}" for scene in told.scenes)
+        print(f"{told.path}: {scenes}; {drawn_by(told.renderer)}.")
+        return
     if member is None:
         member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
     done = render_member(population, member, out, options, Counter("frames"))

@@ -36,7 +36,8 @@ class RenderConfig:
     seed: int = 0
     """Of the episode's start."""
     seconds: float | None = None
-    """Film: at most so much of the episode. Strip: the stretch it shows, 1.2 if left out."""
+    """Film: at most so much of the episode; a .gif or .webp has 6 if left out. Strip: the stretch it shows,
+    1.2 if left out."""
     frames: int | None = None
     """Strip: how many pictures, 8 if left out."""
     speed: float | None = None
@@ -47,6 +48,9 @@ class RenderConfig:
     """Another task with the same state and actions."""
     renderer: Renderer = "auto"
     """egl, osmesa or rays; auto takes the first of them that works."""
+    story: bool = False
+    """Film: three scenes side by side: the best nominal member before the change, the same one after it, and
+    after it the chosen one: --member, or the one that adapt chose."""
 
     def problems(self, suffix: str) -> list[str]:
         """Every rule these values break for a file with this ending, in words."""
@@ -61,10 +65,14 @@ class RenderConfig:
             found.append(f"`size` must be two even numbers from 16 to 4096, got {self.size}.")
         if self.frames is not None and self.frames > MOST_FRAMES:
             found.append(f"`frames` must be at most {MOST_FRAMES}, got {self.frames}.")
-        if suffix == ".mp4" and self.frames is not None:
+        if suffix != ".png" and self.frames is not None:
             found.append("`frames` is of a strip (.png): give `speed` or `seconds` for a film.")
         if suffix == ".png" and self.speed is not None:
-            found.append("`speed` is of a film (.mp4): give `frames` or `seconds` for a strip.")
+            found.append("`speed` is of a film: give `frames` or `seconds` for a strip (.png).")
+        if suffix == ".png" and self.story:
+            found.append("`story` is a film: end the file's name in .mp4, .gif or .webp.")
+        if self.story and self.variation == "nominal":
+            found.append("`story` needs a `variation`: what changes after the first scene?")
         return found
 
 

@@ -1,15 +1,19 @@
-"""Pixels as files: PNG pictures and H.264 films, both by PyAV."""
+"""Pixels as files: PNG pictures, H.264 films and moving pictures for pages, all by PyAV."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
 
+FRAMES_PER_SECOND = {".mp4": 30, ".gif": 25, ".webp": 25}
+"""Of what moves, by the ending of its file's name; a GIF counts in hundredths of a second."""
 _QUALITY = "24"  # x264's constant rate factor: lower is better and larger
+_WEBP_QUALITY = "60"  # of 100
 
 
 def png(pixels: np.ndarray) -> bytes:
@@ -36,3 +40,65 @@ def mp4(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
             container.mux(stream.encode(picture))
         container.mux(stream.encode(None))
     return file.getvalue()
+
+
+def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
+    """A moving picture that plays wherever pictures do, again and again, with the colours it needs most."""
+    graph, source = av.filter.Graph(), None
+    file = io.BytesIO()
+    with av.open(file, "w", format="gif", options={"loop": "0"}) as container:
+        stream = container.add_stream("gif", rate=frames_per_second)
+        stream.pix_fmt = "pal8"
+        for index, pixels in enumerate(frames):
+            if source is None:
+                stream.height, stream.width = pixels.shape[:2]
+                source = _palette(graph, stream.width, stream.height, frames_per_second)
+            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
+            picture.pts, picture.time_base = index, Fraction(1, frames_per_second)
+            source.push(picture)
+        if source is not None:
+            source.push(None)
+        while True:  # the palette is known when all pictures are
+            try:
+                picture = graph.pull()
+            except (av.EOFError, av.BlockingIOError):
+                break
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode(None))
+    return file.getvalue()
+
+
+def webp(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
+    """The same in far fewer bytes, for browsers of this decade."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="webp", options={"loop": "0"}) as container:
+        stream = container.add_stream("libwebp_anim", rate=frames_per_second)
+        stream.pix_fmt = "yuv420p"
+        stream.options = {"quality": _WEBP_QUALITY, "compression_level": "6"}
+        for index, pixels in enumerate(frames):
+            if index == 0:
+                stream.height, stream.width = pixels.shape[:2]
+            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode(None))
+    return file.getvalue()
+
+
+def film(frames: Iterable[np.ndarray], path: Path) -> bytes:
+    """Pictures in motion, in the form that the ending of a file's name asks for."""
+    encode = {".mp4": mp4, ".gif": gif, ".webp": webp}[path.suffix]
+    return encode(frames, FRAMES_PER_SECOND[path.suffix])
+
+
+def _palette(graph: av.filter.Graph, width: int, height: int, rate: int) -> av.filter.FilterContext:
+    """Where pictures enter a graph that leaves them in the 256 colours that fit all of them best."""
+    source = graph.add_buffer(width=width, height=height, format="rgb24", time_base=Fraction(1, rate))
+    split, find = graph.add("split"), graph.add("palettegen", "stats_mode=full")
+    use, sink = graph.add("paletteuse", "dither=none:diff_mode=rectangle"), graph.add("buffersink")
+    source.link_to(split)
+    split.link_to(use, 0, 0)
+    split.link_to(find, 1, 0)
+    find.link_to(use, 0, 1)
+    use.link_to(sink)
+    graph.configure()
+    return source
