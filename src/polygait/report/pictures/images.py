@@ -74,7 +74,7 @@ def webp(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
     with av.open(file, "w", format="webp", options={"loop": "0"}) as container:
         stream = container.add_stream("libwebp_anim", rate=frames_per_second)
         stream.pix_fmt = "yuv420p"
-        stream.options = {"quality": _WEBP_QUALITY, "compression_level": "6"}
+        stream.options = {"quality": _WEBP_QUALITY, "compression_level": "4"}
         for index, pixels in enumerate(frames):
             if index == 0:
                 stream.height, stream.width = pixels.shape[:2]
