@@ -1,7 +1,7 @@
 """How Sphinx makes the site of these pages: `./dev docs`.
 
-The pages are plain Markdown, readable wherever they lie. Two things are added while building: index.md's lists
-become the table of contents, and the names that api.md lists become their documentation.
+The pages are plain Markdown, readable wherever they lie. Two things are added while building: index.md's
+lists become the table of contents, and the names that api.md lists become their documentation.
 """
 
 import dataclasses

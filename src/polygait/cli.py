@@ -18,7 +18,7 @@ from polygait.arguments import READING, gathered, on_the_command_line
 from polygait.commands.deploying import export, finetune
 from polygait.commands.experiments import filters, motivation
 from polygait.commands.measuring import adapt, behaviour, evaluate
-from polygait.commands.showing import render, report, tasks
+from polygait.commands.showing import render, report, tasks, watch
 from polygait.commands.studies import study_report, study_run, study_status
 from polygait.commands.training import extend, resume, train
 from polygait.commands.trying import trial
@@ -42,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "study status": study_status,
     "study report": study_report,
     "render": render,
+    "watch": watch,
     "report": report,
 }
 

@@ -47,6 +47,18 @@ def print_table(
         screen.print(table)
 
 
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as a few lines of text, for whoever prints an object; empty columns are left out."""
+    filled = [[*row] for row in rows]
+    places = [place for place in range(len(columns)) if any(row[place] for row in filled)]
+    widths = [max(len(row[place]) for row in (columns, *filled)) for place in places]
+    lines = (
+        "  ".join(row[place].rjust(width) for place, width in zip(places, widths, strict=True)).rstrip()
+        for row in (columns, *filled)
+    )
+    return "\n".join(lines)
+
+
 def _blocks(columns: Sequence[str], rows: Sequence[Row], keys: int, width: int) -> list[list[int]]:
     """Which columns stand beside each other: as many as the terminal has room for."""
     needed = [

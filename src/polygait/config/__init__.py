@@ -22,7 +22,7 @@ from polygait.config.options import (
     StudyRunConfig,
     TrainConfig,
 )
-from polygait.config.showing import RenderConfig, ReportConfig, TasksConfig
+from polygait.config.showing import RenderConfig, ReportConfig, TasksConfig, WatchConfig
 from polygait.config.trials import TrialsConfig
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "TasksConfig",
     "TrainConfig",
     "TrialsConfig",
+    "WatchConfig",
     "check_seed",
     "checked_kinds",
     "count_problems",

@@ -77,6 +77,31 @@ class RenderConfig:
 
 
 @dataclass(frozen=True)
+class WatchConfig:
+    """What to show on the screen, and how."""
+
+    variation: str = "nominal"
+    """What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300"."""
+    seed: int = 0
+    """Of the first episode's start; the next ones have the next seeds."""
+    speed: float = 1.0
+    """0.5 is half as fast as life."""
+    episodes: int | None = None
+    """How many to show; if left out, one after another until the window is closed."""
+    on: str | None = None
+    """Another task with the same state and actions."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words."""
+        found = seed_problems(self.seed)
+        if not 0 < self.speed < float("inf"):
+            found.append(f"`speed` must be above 0 and finite, got {self.speed}.")
+        if self.episodes is not None and self.episodes < 1:
+            found.append(f"`episodes` must be at least 1, got {self.episodes}.")
+        return found
+
+
+@dataclass(frozen=True)
 class ReportConfig:
     """What the page of a run holds, and where its charts go beside it."""
 

@@ -1,5 +1,9 @@
 """Pictures of Gymnasium environments."""
 
+import os
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -94,3 +98,32 @@ def test_nothing_is_drawn_that_was_not_asked_for():
 def test_impossible_sizes_are_explained(size, unchecked_annotations):
     with pytest.raises(UserError, match="16 to 4096"):
         RenderedEnv("hopper", render_mode="rgb_array", **size)
+
+
+def test_gymnasium_finds_robots_by_itself():
+    """With Gymnasium's prefix for the module nothing of ours need be imported."""
+    code = """
+import gymnasium
+env = gymnasium.make("polygait:polygait/Hopper-v0", render_mode="rgb_array", width=64, height=64)
+print(type(env.unwrapped).__module__, env.metadata["render_modes"])
+"""
+    environment = os.environ | {"MUJOCO_GL": "disable"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.split(maxsplit=1) == [
+        "polygait.report.pictures.environments",
+        "['human', 'rgb_array']\n",
+    ]
+
+
+def test_record_video_gets_its_frames(tmp_path):
+    pytest.importorskip("moviepy")
+    env = gymnasium.make("polygait/Hopper-v0", render_mode="rgb_array", width=64, height=64)
+    env = gymnasium.wrappers.RecordVideo(env, str(tmp_path), episode_trigger=lambda _: True)
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(env.action_space.sample())
+    assert len(env.recorded_frames) == 6
+    env.close()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
