@@ -71,8 +71,10 @@ def as_rst(app, what, name, item, options, lines):
     """Docstrings speak plain text: code between single backquotes or indented."""
     text = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"``\1``", "\n".join(lines))
     text = re.sub(r"(?<!:)(\n\n)(?=    \S)", r"\n\n::\n\n", text)
-    text = text.replace("*", r"\*") if "::\n" not in text else text
-    lines[:] = text.split("\n")
+    lines[:] = [
+        line if line.startswith("    ") else re.sub(r"(``.*?``)|\*", lambda match: match[1] or r"\*", line)
+        for line in text.split("\n")
+    ]
 
 
 def setup(app):
