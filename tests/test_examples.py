@@ -38,4 +38,5 @@ def test_the_tour_runs_from_its_first_cell_to_its_last(tmp_path):
         [sys.executable, str(script)], capture_output=True, text=True, cwd=EXAMPLES, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Population of 2 members: hopper, dir" in done.stdout and "episodes" in done.stderr
+    assert "Population of 2 members: hopper, dir" in done.stdout
+    assert "episodes" in done.stderr and "member 1/2" in done.stderr

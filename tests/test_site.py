@@ -92,3 +92,22 @@ def test_the_site_in_a_browser_asks_nothing_of_others_and_fits(site, tmp_path):
         assert browser.requests and all(one.startswith(("file:", "data:")) for one in browser.requests)
     finally:
         browser.close()
+
+
+@pytest.mark.slow
+def test_the_tutorials_robot_is_one(tmp_path):
+    """Its model passes the check, is written out as a file, and both are trained."""
+    (model,) = re.findall(
+        r"^```xml\n(.*?)^```$", (DOCS / "tutorial.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "scooter.xml").write_text(model)
+    for words in (
+        "tasks scooter.xml --check",
+        "tasks scooter.xml --write my_scooter.py",
+        "train scooter.xml --members 2 --steps 4096 --out scooter",
+        "adapt scooter --task scooter.xml --variation broken-front-left-knee --episodes 1 --held-out 1",
+        "train my_scooter.py:Scooter --members 1 --steps 4096 --out mine",
+    ):
+        command = [sys.executable, "-m", "polygait", *words.split()]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (words, done.stderr)

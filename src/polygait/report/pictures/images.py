@@ -9,6 +9,10 @@ from pathlib import Path
 
 import av
 import numpy as np
+from av.error import BlockingIOError as NothingYet
+from av.error import EOFError as NothingMore
+from av.filter import Graph
+from av.filter.context import FilterContext
 
 FRAMES_PER_SECOND = {".mp4": 30, ".gif": 25, ".webp": 25}
 """Of what moves, by the ending of its file's name; a GIF counts in hundredths of a second."""
@@ -44,7 +48,7 @@ def mp4(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
 
 def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
     """A moving picture that plays wherever pictures do, again and again, with the colours it needs most."""
-    graph, source = av.filter.Graph(), None
+    graph, source = Graph(), None
     file = io.BytesIO()
     with av.open(file, "w", format="gif", options={"loop": "0"}) as container:
         stream = container.add_stream("gif", rate=frames_per_second)
@@ -61,7 +65,7 @@ def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
         while True:  # the palette is known when all pictures are
             try:
                 picture = graph.pull()
-            except (av.EOFError, av.BlockingIOError):
+            except (NothingYet, NothingMore):
                 break
             container.mux(stream.encode(picture))
         container.mux(stream.encode(None))
@@ -90,7 +94,7 @@ def film(frames: Iterable[np.ndarray], path: Path) -> bytes:
     return encode(frames, FRAMES_PER_SECOND[path.suffix])
 
 
-def _palette(graph: av.filter.Graph, width: int, height: int, rate: int) -> av.filter.FilterContext:
+def _palette(graph: Graph, width: int, height: int, rate: int) -> FilterContext:
     """Where pictures enter a graph that leaves them in the 256 colours that fit all of them best."""
     source = graph.add_buffer(width=width, height=height, format="rgb24", time_base=Fraction(1, rate))
     split, find = graph.add("split"), graph.add("palettegen", "stats_mode=full")
