@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import av
 import numpy as np
@@ -16,8 +17,21 @@ from av.filter.context import FilterContext
 
 FRAMES_PER_SECOND = {".mp4": 30, ".gif": 25, ".webp": 25}
 """Of what moves, by the ending of its file's name; a GIF counts in hundredths of a second."""
-_QUALITY = "24"  # x264's constant rate factor: lower is better and larger
-_WEBP_QUALITY = "60"  # of 100
+
+
+class _Form(NamedTuple):
+    """A kind of file for pictures in motion."""
+
+    container: Literal["mp4", "webp"]
+    codec: Literal["libx264", "libwebp_anim"]
+    options: dict[str, object]
+    container_options: dict[str, str]
+
+
+_MP4 = _Form("mp4", "libx264", {"crf": "24", "preset": "medium"}, {})
+"""The constant rate factor: lower is better and larger."""
+_WEBP = _Form("webp", "libwebp_anim", {"quality": "60", "compression_level": "4"}, {"loop": "0"})
+"""Quality is of 100; it plays again and again."""
 
 
 def png(pixels: np.ndarray) -> bytes:
@@ -32,18 +46,7 @@ def png(pixels: np.ndarray) -> bytes:
 
 def mp4(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
     """A film that every browser plays; its width and height must be even."""
-    file = io.BytesIO()
-    with av.open(file, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", rate=frames_per_second)
-        stream.pix_fmt = "yuv420p"
-        stream.options = {"crf": _QUALITY, "preset": "medium"}
-        for index, pixels in enumerate(frames):
-            if index == 0:
-                stream.height, stream.width = pixels.shape[:2]
-            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), format="rgb24")
-            container.mux(stream.encode(picture))
-        container.mux(stream.encode(None))
-    return file.getvalue()
+    return _encoded(frames, frames_per_second, _MP4)
 
 
 def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
@@ -64,7 +67,7 @@ def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
             source.push(None)
         while True:  # the palette is known when all pictures are
             try:
-                picture = graph.pull()
+                picture = graph.vpull()
             except (NothingYet, NothingMore):
                 break
             container.mux(stream.encode(picture))
@@ -74,11 +77,21 @@ def gif(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
 
 def webp(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
     """The same in far fewer bytes, for browsers of this decade."""
+    return _encoded(frames, frames_per_second, _WEBP)
+
+
+def film(frames: Iterable[np.ndarray], path: Path) -> bytes:
+    """Pictures in motion, in the form that the ending of a file's name asks for."""
+    encode = {".mp4": mp4, ".gif": gif, ".webp": webp}[path.suffix]
+    return encode(frames, FRAMES_PER_SECOND[path.suffix])
+
+
+def _encoded(frames: Iterable[np.ndarray], frames_per_second: int, form: _Form) -> bytes:
+    """Pictures as they come into a file."""
     file = io.BytesIO()
-    with av.open(file, "w", format="webp", options={"loop": "0"}) as container:
-        stream = container.add_stream("libwebp_anim", rate=frames_per_second)
-        stream.pix_fmt = "yuv420p"
-        stream.options = {"quality": _WEBP_QUALITY, "compression_level": "4"}
+    with av.open(file, "w", format=form.container, options=form.container_options) as container:
+        stream = container.add_stream(form.codec, rate=frames_per_second)
+        stream.pix_fmt, stream.options = "yuv420p", form.options
         for index, pixels in enumerate(frames):
             if index == 0:
                 stream.height, stream.width = pixels.shape[:2]
@@ -88,15 +101,11 @@ def webp(frames: Iterable[np.ndarray], frames_per_second: int) -> bytes:
     return file.getvalue()
 
 
-def film(frames: Iterable[np.ndarray], path: Path) -> bytes:
-    """Pictures in motion, in the form that the ending of a file's name asks for."""
-    encode = {".mp4": mp4, ".gif": gif, ".webp": webp}[path.suffix]
-    return encode(frames, FRAMES_PER_SECOND[path.suffix])
-
-
 def _palette(graph: Graph, width: int, height: int, rate: int) -> FilterContext:
     """Where pictures enter a graph that leaves them in the 256 colours that fit all of them best."""
-    source = graph.add_buffer(width=width, height=height, format="rgb24", time_base=Fraction(1, rate))
+    source = graph.add_buffer(
+        width=width, height=height, format=av.VideoFormat("rgb24"), time_base=Fraction(1, rate)
+    )
     split, find = graph.add("split"), graph.add("palettegen", "stats_mode=full")
     use, sink = graph.add("paletteuse", "dither=none:diff_mode=rectangle"), graph.add("buffersink")
     source.link_to(split)

@@ -106,7 +106,7 @@ def render_story(
 
 def _who(population: Population, config: RenderConfig, member: int | None) -> tuple[int, int]:
     """The best nominal member and the one that is to be shown as chosen."""
-    findings = gather(population if population.lasting else population.path)
+    findings = gather(population)
     if member is not None:
         population.require_member(member)
         return findings.best, member
