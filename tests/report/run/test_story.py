@@ -1,6 +1,7 @@
 """Before, after, and after with the chosen member: who is shown, with which words, for how long."""
 
 import io
+from dataclasses import replace
 
 import av
 import numpy as np
@@ -52,8 +53,18 @@ def test_a_member_that_fell_stays_where_it_lies():
 
 def test_captions_are_as_wide_as_their_scene_and_differ(run):
     (recording,) = story.record(pg.load(run), [story.Job(0, None, 0)])
-    first, second = (caption(story.Scene(recording, title), 200) for title in ("before", "after"))
+    first, second = (caption(story.Scene(recording, title, 3.0), 200) for title in ("before", "after"))
     assert first.shape == (50, 200, 3) and (first < 100).any() and not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("speed", "fell", "words"),
+    [(-0.01, False, "stands still"), (2.34, False, "2.3 m/s"), (2.0, True, "falls after 0.5 s")],
+)
+def test_a_caption_says_what_the_robot_does(population, speed, fell, words):
+    (recording,) = story.record(population, [story.Job(2, None, 0)])
+    shown = replace(recording, speed=speed, fell=fell)
+    assert story.Scene(shown, "before", 3.0).outcome == f"member 2: {words}"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from html import escape
@@ -31,6 +32,7 @@ from polygait.report.pictures.video import (
     side_by_side,
 )
 from polygait.report.run.findings import gather
+from polygait.resilience import stands_still
 from polygait.storage.files import write_atomically
 from polygait.variations import parse_variation
 
@@ -44,13 +46,22 @@ class Scene(NamedTuple):
 
     recording: Recording
     title: str
+    fastest: float
+    """The speed before the change, beside which one sees who stands still."""
 
     @property
     def outcome(self) -> str:
         """Who acts, and what became of it."""
         recording = self.recording
-        fell = f"falls after {recording.seconds:.1f} s" if recording.fell else f"{recording.speed:.1f} m/s"
-        return f"member {recording.job.member}: {fell}"
+        if recording.fell:
+            does = f"falls after {recording.seconds:.1f} s"
+        elif math.isnan(recording.speed):
+            does = f"up after {recording.seconds:.1f} s"
+        elif stands_still(recording.speed, 0.0, self.fastest):
+            does = "stands still"
+        else:
+            does = f"{recording.speed:.1f} m/s"
+        return f"member {recording.job.member}: {does}"
 
 
 class Told(NamedTuple):
@@ -82,7 +93,7 @@ def render_story(
     recordings = record(population, [Job(*world, config.seed) for world in worlds], make)
     changed = condition_words(str(parse_variation(config.variation, task.conditions))).label
     titles = ("before", f"{changed}: its old gait", f"{changed}: the chosen gait")
-    scenes = [Scene(*pair) for pair in zip(recordings, titles, strict=True)]
+    scenes = [Scene(*pair, recordings[0].speed) for pair in zip(recordings, titles, strict=True)]
     longest = config.seconds or MOVING_SECONDS
     pause = (config.speed or 1.0) / FRAMES_PER_SECOND[out.suffix]
     moments = [film_moments(scene.recording, pause, longest) for scene in scenes]
