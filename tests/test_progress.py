@@ -152,3 +152,18 @@ def test_several_reporters_hear_the_same():
     report = all_of(lambda line: heard.append((1, line)), lambda line: heard.append((2, line)))
     report(LINE)
     assert heard == [(1, LINE), (2, LINE)]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_progress_is_shown_beside_who_was_given(given, monkeypatch, capsys):
+    heard = []
+    monkeypatch.setattr(progress, "_PLAIN_SECONDS", 0.0)
+    with progress.reporting(heard.append if given else None, True, lambda: print) as told:
+        told("news")
+    assert capsys.readouterr().out == "news\n" and heard == ["news"] * given
+
+
+def test_who_asks_for_nothing_sees_nothing(capsys):
+    with progress.reporting(None, False, lambda: print) as told:
+        told("news")
+    assert capsys.readouterr() == ("", "")

@@ -19,7 +19,7 @@ from polygait.commands.demo import demo
 from polygait.commands.deploying import export, finetune
 from polygait.commands.experiments import filters, motivation
 from polygait.commands.measuring import adapt, behaviour, evaluate
-from polygait.commands.showing import render, report, tasks
+from polygait.commands.showing import render, report, tasks, watch
 from polygait.commands.studies import study_list, study_report, study_run, study_status
 from polygait.commands.training import extend, resume, train
 from polygait.commands.trying import trial
@@ -47,6 +47,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "study status": study_status,
     "study report": study_report,
     "render": render,
+    "watch": watch,
     "report": report,
 }
 

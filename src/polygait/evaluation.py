@@ -26,7 +26,7 @@ from polygait.errors import UserError
 from polygait.mesh import family_of
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.results import file_name, make_results_folder, replace_result, writing_results
-from polygait.progress import Count, silent
+from polygait.progress import Count, Counter, reporting, silent
 from polygait.resilience import BY, best_nominal_speed, resilience, stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import Condition, suite_conditions, suite_name
@@ -90,9 +90,12 @@ def evaluate(
     population: PopulationLike,
     report: Count = silent,
     announce: Callable[[Plan], None] | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> pl.DataFrame:
     """Measure all members in a suite's conditions; the options are those of EvaluateConfig.
+
+    `progress` shows on standard error how far it is.
 
     Results are kept in the run's folder as Parquet and CSV, those of other settings beside each other: an
     evaluation that was interrupted goes on, and one that is asked for again is read.
@@ -118,12 +121,13 @@ def evaluate(
     missing = [cell for cell in wanted if not table.has(cell)]
     if announce is not None:
         announce(_plan(make, len(conditions), len(missing) * config.episodes))
-    watch = counting(report, len(missing) * config.episodes)
     per_chunk = max(1, CHUNK_EPISODES // config.episodes)
-    for begin in range(0, len(missing), per_chunk):
-        cells = missing[begin : begin + per_chunk]
-        rows = _run(population, make, cells, config, watch)
-        table.add({**row, "on": config.on or "", "robot": table.robot} for row in rows)
+    with reporting(report, progress, lambda: Counter("episodes")) as told:
+        watch = counting(told, len(missing) * config.episodes)
+        for begin in range(0, len(missing), per_chunk):
+            cells = missing[begin : begin + per_chunk]
+            rows = _run(population, make, cells, config, watch)
+            table.add({**row, "on": config.on or "", "robot": table.robot} for row in rows)
     return table.frame(wanted)
 
 

@@ -13,7 +13,7 @@ from polygait.config import FinetuneConfig, from_options
 from polygait.errors import UserError
 from polygait.population.population import Population, PopulationLike, as_population
 from polygait.population.store import RunFolder
-from polygait.progress import Count, Report, silent
+from polygait.progress import Count, Report, printer, reporting, silent
 from polygait.resilience import stands_still
 from polygait.resolving import resolve_finetuning
 from polygait.runs import begin_resolved, go_on
@@ -35,6 +35,7 @@ def finetune(
     variation: str | Variation | Edit | None,
     out: str | os.PathLike[str],
     report: Report | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Population:
     """Go on training one member in a changed world; the options are those of FinetuneConfig.
@@ -46,7 +47,8 @@ def finetune(
         options["overrides"] = (single,)
     config = from_options(FinetuneConfig, options)
     run = begin_finetuning(population, variation, out, config)
-    return go_on(run, config.threads, report)
+    with reporting(report, progress, printer) as told:
+        return go_on(run, config.threads, told)
 
 
 def begin_finetuning(

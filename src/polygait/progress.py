@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -67,6 +68,27 @@ def all_of(*reports: Report) -> Report:
             one(progress)
 
     return report
+
+
+@contextmanager
+def reporting(
+    report: Callable[..., None] | None, progress: bool, make: Callable[[], Callable[..., None]]
+) -> Iterator[Callable[..., None]]:
+    """Whom long work tells of itself: who was given, and with `progress` also the line that `make` gives."""
+    if not progress:
+        yield report or silent
+        return
+    line = make()
+
+    def both(*news: Any) -> None:
+        line(*news)
+        if report is not None:
+            report(*news)
+
+    try:
+        yield both
+    finally:
+        finish()
 
 
 def printer() -> Report:

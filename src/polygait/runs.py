@@ -19,7 +19,7 @@ from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
-from polygait.progress import Report, silent
+from polygait.progress import Report, printer, reporting, silent
 from polygait.resolving import resolve
 from polygait.run_config import RunConfig
 from polygait.tasks.actions import law_of_task
@@ -40,11 +40,17 @@ def train(
     config: TrainConfig | str | type[Robot] | Robot,
     out: str | os.PathLike[str],
     report: Report | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Population:
-    """Grow a population from nothing into a new run folder; for a task, options are TrainConfig's."""
+    """Grow a population from nothing into a new run folder; for a task, options are TrainConfig's.
+
+    `progress` shows on standard error how far it is, as the command line does.
+    """
     config = _wanted(config, options)
-    return go_on(begin(config, out), config.threads, report)
+    run = begin(config, out)
+    with reporting(report, progress, printer) as told:
+        return go_on(run, config.threads, told)
 
 
 def begin(config: TrainConfig, out: str | os.PathLike[str], **further: Any) -> RunFolder:
@@ -102,14 +108,20 @@ def _filter(config: RunConfig, task: Task) -> StateFilter:
     return task.default_filter
 
 
-def resume(path: PopulationLike, threads: int | None = None, report: Report | None = None) -> Population:
+def resume(
+    path: PopulationLike,
+    threads: int | None = None,
+    report: Report | None = None,
+    progress: bool = False,
+) -> Population:
     """Go on where a run stopped, bit for bit; a finished run is left as it is."""
     path = run_path(path)
     run = RunFolder.open(path)
     if run.complete:
         return load(path)
     _require_memory(run, RunConfig.from_json(run.manifest["config"]))
-    return go_on(run, threads, report)
+    with reporting(report, progress, printer) as told:
+        return go_on(run, threads, told)
 
 
 def extend(
@@ -117,6 +129,7 @@ def extend(
     extension: Extension | int,
     threads: int | None = None,
     report: Report | None = None,
+    progress: bool = False,
 ) -> Population:
     """Discover more members; the earlier ones stay untouched to the byte.
 
@@ -148,7 +161,8 @@ def extend(
         limits = {"members": extension.most, "until_novelty": extension.until_novelty}
         limits |= {"max_hours": extension.max_hours, "begun": len(run.members)}
         run.update_manifest({"config": more.to_json(), "complete": False, "extension": limits})
-    return go_on(run, threads, report)
+    with reporting(report, progress, printer) as told:
+        return go_on(run, threads, told)
 
 
 def _require_memory(run: RunFolder, config: RunConfig) -> None:

@@ -47,6 +47,24 @@ def print_table(
         screen.print(table)
 
 
+def without_empty(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """A table without the columns of which nothing is known."""
+    whole = [*rows]
+    places = [place for place in range(len(columns)) if any(row[place] for row in whole)]
+    return [columns[place] for place in places], [[row[place] for place in places] for row in whole]
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as a few lines of text, for whoever prints an object."""
+    head, body = without_empty(columns, rows)
+    widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+    lines = (
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *body)
+    )
+    return "\n".join(lines)
+
+
 def _blocks(columns: Sequence[str], rows: Sequence[Row], keys: int, width: int) -> list[list[int]]:
     """Which columns stand beside each other: as many as the terminal has room for."""
     needed = [

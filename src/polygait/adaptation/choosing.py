@@ -22,7 +22,7 @@ from polygait.episodes import Job, counting, episode_seconds, episode_seeds, run
 from polygait.errors import UserError, did_you_mean
 from polygait.population.population import Member, Population, PopulationLike, as_population
 from polygait.population.results import make_results_folder, save_result
-from polygait.progress import Count, silent
+from polygait.progress import Count, Counter, reporting, silent
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.randomness import EpisodePurpose
 from polygait.variations import Edit, Variation, parse_variation, variation_text
@@ -36,9 +36,12 @@ def adapt(
     population: PopulationLike,
     variation: str | Variation | Edit | None = None,
     report: Count = silent,
+    progress: bool = False,
     **options: Any,
 ) -> Adaptation:
     """Choose the member that works best in a changed world; the options are those of AdaptConfig.
+
+    `progress` shows on standard error how far it is.
 
     The loop of Trials with a simulator in it. Every answer is kept in the run's folder; only who asks the
     very same again replaces it.
@@ -59,15 +62,16 @@ def adapt(
             "Leave `by` out to choose by return.",
         )
     make_results_folder(population.path / "adaptations")
-    counter = counting(report, selector.budget + config.held_out)
-    simulator = Simulator(population, make, text, config.seed, counter)
-    simulator.by = config.by
-    loop = AskTell(selector, len(population))
-    while wanted := loop.ask_all():
-        for trial in simulator.trials(wanted):
-            loop.tell(*trial)
-    choice = loop.choose()
-    fresh = simulator.held_out(choice.best, config.held_out)
+    with reporting(report, progress, lambda: Counter("episodes")) as told:
+        counter = counting(told, selector.budget + config.held_out)
+        simulator = Simulator(population, make, text, config.seed, counter)
+        simulator.by = config.by
+        loop = AskTell(selector, len(population))
+        while wanted := loop.ask_all():
+            for trial in simulator.trials(wanted):
+                loop.tell(*trial)
+        choice = loop.choose()
+        fresh = simulator.held_out(choice.best, config.held_out)
     result = Adaptation(
         task=config.on or population.config.task,
         variation=text,

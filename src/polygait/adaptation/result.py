@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from polygait.adaptation.selector import SELECTORS
 from polygait.config import AdaptConfig
 from polygait.config.settings import from_plain_record
 from polygait.population.results import file_name
+from polygait.progress import amount
+from polygait.screen import plain_table
 from polygait.storage.files import read_bounded
 from polygait.storage.strict_json import canonical, from_plain, parse, to_plain
 
@@ -79,6 +82,40 @@ class Adaptation:
         where = f"{self.config.on}." if self.config.on else ""
         readable = file_name(f"{where}{self.variation}.{self.config.selector}")
         return f"{readable}-{hashlib.sha256(question).hexdigest()[:8]}"
+
+    def __repr__(self) -> str:
+        """Who was chosen, what it is worth, and every member's trials in a small table."""
+        return f"{self.title}\n{plain_table(*self.table())}\n{self.verdict}"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        # By name: what is shown is made above this layer.
+        return importlib.import_module("polygait.report.notebook").adaptation_html(self)
+
+    @property
+    def title(self) -> str:
+        """What was asked."""
+        return f"Adaptation of {self.task} to {self.variation}: {self.config.selector}"
+
+    @property
+    def verdict(self) -> str:
+        """The chosen member and what it does on fresh episodes, in a sentence."""
+        told = f"Chosen: member {self.best}, return {amount(self.selection_return)} in its trials"
+        if len(self.held_out_returns):
+            told += f", {amount(self.held_out_return)} on {len(self.held_out_returns)} fresh episodes"
+            told += "" if math.isnan(self.held_out_speed) else f" at {self.held_out_speed:.2f} m/s"
+        return f"{told}."
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Columns and rows of what every member's trials came to; what is not known is empty."""
+        rows = []
+        for member in range(len(self.returns)):
+            tried, speed = self.trials_of(member), self.speed_of(member)
+            returns = amount(tried.mean(), tried.std()) if len(tried) else ""
+            metres = "" if math.isnan(speed) else f"{speed:.2f}"
+            chosen = "chosen" if member == self.best else ""
+            rows.append((str(member), str(len(tried)), returns, metres, str(self.falls[member]), chosen))
+        return ("member", "trials", "return", "m/s", "falls", ""), rows
 
     @property
     def episodes_used(self) -> int:

@@ -1,4 +1,4 @@
-"""The commands that show robots and what was found: tasks, render, report."""
+"""The commands that show robots and what was found: tasks, render, watch, report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro.conf
 
 from polygait.commands.shared import Flat, Json, RobotSource, RunPath, name_robot, print_json
-from polygait.config import RenderConfig, ReportConfig, TasksConfig
+from polygait.config import RenderConfig, ReportConfig, TasksConfig, WatchConfig
 from polygait.console import print_report
 from polygait.errors import UserError
 from polygait.task_console import print_findings, print_task, print_tasks
@@ -54,12 +54,12 @@ def render(
     member: int | None = None,
     options: Annotated[RenderConfig, Flat],
 ) -> None:
-    """Draw a member in any world: a film (.mp4) or a strip of pictures (.png); what changed is red.
+    """Draw a member in any world: a film, a moving picture or a strip of pictures; what changed is red.
 
     Example: polygait render runs/walker --member 3 --variation broken-foot --out gait.mp4
 
     Args:
-        out: The file to write, ending in .mp4 or .png.
+        out: The file to write, ending in .mp4, .gif, .webp or, for a strip, .png.
         member: Which member; the best nominal one if left out.
 
     """
@@ -70,8 +70,15 @@ def render(
 
     name_robot(task)
     population = load(run)
-    if member is None:
-        member = max(population.members, key=lambda one: one.summary["nominal_return"]).index
+    if options.story:
+        from polygait.report.run.story import render_story
+
+        told = render_story(population, out, options, member, Counter("frames"))
+        finish()
+        scenes = "; ".join(f"{scene.title}, {scene.outcome}" for scene in told.scenes)
+        print(f"{told.path}: {scenes}; {drawn_by(told.renderer)}.")
+        return
+    member = population.best_nominal if member is None else member
     done = render_member(population, member, out, options, Counter("frames"))
     finish()
     recording = done.recording
@@ -80,6 +87,39 @@ def render(
         f"{done.path}: member {member}, {options.variation}; its episode {ended} "
         f"with return {amount(recording.total_reward)}; {drawn_by(done.renderer)}."
     )
+
+
+def watch(
+    run: RunPath,
+    /,
+    *,
+    task: RobotSource = None,
+    member: int | None = None,
+    options: Annotated[WatchConfig, Flat],
+) -> None:
+    """Show a member in any world in MuJoCo's own viewer; it needs a screen. What changed is red.
+
+    Example: polygait watch runs/walker --member 3 --variation broken-leg
+
+    Args:
+        member: Which member; the best nominal one if left out.
+
+    """
+    from polygait.population.population import load
+    from polygait.progress import amount
+    from polygait.report.pictures.watching import Watched
+    from polygait.report.pictures.watching import watch as watch_member
+
+    name_robot(task)
+    population = load(run)
+    member = population.best_nominal if member is None else member
+
+    def tell(seen: Watched) -> None:
+        ended = f"{'falls' if seen.fell else 'ends'} after {seen.seconds:.1f} s"
+        print(f"seed {seen.seed}: {ended} with return {amount(seen.total_reward)}", flush=True)
+
+    print(f"member {member}, {options.variation}: close the window to end.", flush=True)
+    watch_member(population, member, options, tell)
 
 
 def report(

@@ -22,7 +22,14 @@ from polygait.config.options import (
     StudyRunConfig,
     TrainConfig,
 )
-from polygait.config.showing import DemoConfig, RenderConfig, ReportConfig, TasksConfig, ZooConfig
+from polygait.config.showing import (
+    DemoConfig,
+    RenderConfig,
+    ReportConfig,
+    TasksConfig,
+    WatchConfig,
+    ZooConfig,
+)
 from polygait.config.trials import TrialsConfig
 
 __all__ = [
@@ -43,6 +50,7 @@ __all__ = [
     "TasksConfig",
     "TrainConfig",
     "TrialsConfig",
+    "WatchConfig",
     "ZooConfig",
     "check_seed",
     "checked_kinds",

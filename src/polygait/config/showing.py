@@ -56,7 +56,8 @@ class RenderConfig:
     seed: int = 0
     """Of the episode's start."""
     seconds: float | None = None
-    """Film: at most so much of the episode. Strip: the stretch it shows, 1.2 if left out."""
+    """Film: at most so much of the episode; a .gif or .webp has 6 if left out. Strip: the stretch it shows,
+    1.2 if left out."""
     frames: int | None = None
     """Strip: how many pictures, 8 if left out."""
     speed: float | None = None
@@ -67,6 +68,9 @@ class RenderConfig:
     """Another task with the same state and actions."""
     renderer: Renderer = "auto"
     """egl, osmesa or rays; auto takes the first of them that works."""
+    story: bool = False
+    """Film: three scenes side by side: the best nominal member before the change, the same one after it, and
+    after it the chosen one: --member, or the one that adapt chose."""
 
     def problems(self, suffix: str) -> list[str]:
         """Every rule these values break for a file with this ending, in words."""
@@ -81,10 +85,39 @@ class RenderConfig:
             found.append(f"`size` must be two even numbers from 16 to 4096, got {self.size}.")
         if self.frames is not None and self.frames > MOST_FRAMES:
             found.append(f"`frames` must be at most {MOST_FRAMES}, got {self.frames}.")
-        if suffix == ".mp4" and self.frames is not None:
+        if suffix != ".png" and self.frames is not None:
             found.append("`frames` is of a strip (.png): give `speed` or `seconds` for a film.")
         if suffix == ".png" and self.speed is not None:
-            found.append("`speed` is of a film (.mp4): give `frames` or `seconds` for a strip.")
+            found.append("`speed` is of a film: give `frames` or `seconds` for a strip (.png).")
+        if suffix == ".png" and self.story:
+            found.append("`story` is a film: end the file's name in .mp4, .gif or .webp.")
+        if self.story and self.variation == "nominal":
+            found.append("`story` needs a `variation`: what changes after the first scene?")
+        return found
+
+
+@dataclass(frozen=True)
+class WatchConfig:
+    """What to show on the screen, and how."""
+
+    variation: str = "nominal"
+    """What changed, such as broken-foot or "foot-mass=1.5+broken-leg@300"."""
+    seed: int = 0
+    """Of the first episode's start; the next ones have the next seeds."""
+    speed: float = 1.0
+    """0.5 is half as fast as life."""
+    episodes: int | None = None
+    """How many to show; if left out, one after another until the window is closed."""
+    on: str | None = None
+    """Another task with the same state and actions."""
+
+    def problems(self) -> list[str]:
+        """Every rule these values break, in words."""
+        found = seed_problems(self.seed)
+        if not 0 < self.speed < float("inf"):
+            found.append(f"`speed` must be above 0 and finite, got {self.speed}.")
+        if self.episodes is not None and self.episodes < 1:
+            found.append(f"`episodes` must be at least 1, got {self.episodes}.")
         return found
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
+import math
 import numbers
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,9 @@ from polygait.learning.rollout import Actor
 from polygait.learning.stacking import member_of, stacked
 from polygait.population.store import RunFolder
 from polygait.population.trained_on import TrainedOn
+from polygait.progress import amount
 from polygait.run_config import RunConfig
+from polygait.screen import plain_table
 from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers
@@ -100,6 +104,39 @@ class Population:
     def __len__(self) -> int:
         return len(self.members)
 
+    def __repr__(self) -> str:
+        """Its members in a small table: how well each does when nothing is wrong."""
+        return f"{self.title}\n{plain_table(*self.table())}"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks, with a strip of pictures of every member."""
+        # By name: pictures are drawn above this layer, and only notebooks ask for them here.
+        return importlib.import_module("polygait.report.notebook").population_html(self)
+
+    @property
+    def title(self) -> str:
+        """How many members of what."""
+        members = "1 member" if len(self) == 1 else f"{len(self)} members"
+        return f"Population of {members}: {self.config.task}, {self.config.method} ({self.path})"
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Columns and rows of what is known of its members; what is not known is empty."""
+        columns = ("member", "name", "steps", "return", "m/s", "falls")
+        return columns, [
+            (
+                str(member.index),
+                member.name,
+                f"{member.steps:,}" if member.steps else "",
+                *_nominal_words(member.summary),
+            )
+            for member in self.members
+        ]
+
+    @property
+    def best_nominal(self) -> int:
+        """The member with the highest return when nothing is wrong, as measured after training."""
+        return max(self.members, key=lambda one: one.summary.get("nominal_return", -math.inf)).index
+
     def act(self, observations: np.ndarray, member: int) -> np.ndarray:
         """One member's mean actions in [−1, 1], (n, action size) for raw observations (n, state)."""
         self.require_member(member)
@@ -171,6 +208,17 @@ class Population:
         something else than in training is refused.
         """
         return self.trained_on.make(self.config, num_envs=num_envs, **options)
+
+
+def _nominal_words(summary: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return, speed and falls when nothing is wrong, as far as they were measured."""
+    returns = [summary[name] for name in ("nominal_return", "nominal_std") if name in summary]
+    speed, falls = (summary.get(name, math.nan) for name in ("nominal_speed", "nominal_falls"))
+    return (
+        amount(*returns) if returns else "",
+        "" if math.isnan(speed) else f"{speed:.2f}",
+        "" if math.isnan(falls) else f"{100 * falls:.0f} %",
+    )
 
 
 PopulationLike = Population | str | os.PathLike[str]

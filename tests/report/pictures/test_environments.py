@@ -1,5 +1,9 @@
 """Pictures of Gymnasium environments."""
 
+import os
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -66,6 +70,7 @@ def test_every_robot_of_a_vector_has_its_picture():
 def test_an_environment_with_pictures_passes_gymnasiums_checker():
     with pytest.warns(UserWarning, match="A Box observation space"):
         made = gymnasium.make("polygait/Hopper-v0", render_mode="rgb_array", width=32, height=32)
+        made.unwrapped.metadata["render_modes"] = ["rgb_array"]  # the checker would open a window too
         check_env(made.unwrapped)
 
 
@@ -94,3 +99,34 @@ def test_nothing_is_drawn_that_was_not_asked_for():
 def test_impossible_sizes_are_explained(size, unchecked_annotations):
     with pytest.raises(UserError, match="16 to 4096"):
         RenderedEnv("hopper", render_mode="rgb_array", **size)
+
+
+@pytest.mark.slow
+def test_gymnasium_finds_robots_by_itself():
+    """With Gymnasium's prefix for the module nothing of ours need be imported."""
+    code = """
+import gymnasium
+env = gymnasium.make("polygait:polygait/Hopper-v0", render_mode="rgb_array", width=64, height=64)
+print(type(env.unwrapped).__module__, env.metadata["render_modes"])
+"""
+    environment = os.environ | {"MUJOCO_GL": "disable"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.split(maxsplit=1) == [
+        "polygait.report.pictures.environments",
+        "['human', 'rgb_array']\n",
+    ]
+
+
+@pytest.mark.slow
+def test_record_video_gets_its_frames(tmp_path):
+    pytest.importorskip("moviepy")
+    env = gymnasium.make("polygait/Hopper-v0", render_mode="rgb_array", width=64, height=64)
+    env = gymnasium.wrappers.RecordVideo(env, str(tmp_path / "films"), episode_trigger=lambda _: True)
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(env.action_space.sample())
+    assert len(env.recorded_frames) == 6
+    env.close()
+    assert [path.suffix for path in (tmp_path / "films").iterdir()] == [".mp4"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polygait.errors import UserError
-from polygait.report.pictures.images import mp4, png
+from polygait.report.pictures.images import gif, mp4, png, webp
 
 
 def test_a_png_holds_every_pixel():
@@ -47,3 +47,26 @@ def test_without_av_there_are_pictures_and_a_word_about_films(monkeypatch):
     assert png(np.zeros((2, 2, 3), np.uint8)).startswith(b"\x89PNG")
     with pytest.raises(UserError, match=r"polygait\[film\]"):
         mp4([np.zeros((16, 16, 3), np.uint8)], 30)
+
+
+def test_a_gif_has_its_frames_and_plays_on():
+    frames = [np.full((48, 64, 3), level, dtype=np.uint8) for level in range(20, 220, 20)]
+    data = gif(frames, 25)
+    assert data.startswith(b"GIF89a") and b"NETSCAPE2.0\x03\x01\x00\x00" in data  # again and again
+    with av.open(io.BytesIO(data), "r") as container:
+        assert container.streams.video[0].average_rate == 25
+        levels = [frame.to_ndarray(format="rgb24").mean() for frame in container.decode(video=0)]
+    np.testing.assert_allclose(levels, range(20, 220, 20), atol=3)
+
+
+def test_a_webp_has_its_frames_and_plays_on():
+    image = pytest.importorskip("PIL.Image")  # the decoder behind PyAV reads the first frame alone
+    frames = [np.full((48, 64, 3), level, dtype=np.uint8) for level in range(20, 220, 20)]
+    with image.open(io.BytesIO(webp(frames, 25))) as found:
+        assert (found.format, found.n_frames, found.info["loop"]) == ("WEBP", 10, 0)
+        levels = []
+        for index in range(10):
+            found.seek(index)
+            levels.append(np.asarray(found.convert("RGB")).mean())
+            assert found.info["duration"] == 40
+    np.testing.assert_allclose(levels, range(20, 220, 20), atol=3)

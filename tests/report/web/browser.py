@@ -27,6 +27,7 @@ _FLAGS = (
     "--remote-debugging-pipe",
 )
 _PATIENCE = 120.0
+DRAWN = "document.documentElement?.dataset.ready === 'true'"
 
 
 def find_browser() -> str | None:
@@ -81,8 +82,8 @@ class Browser:
                 return answer["result"]
             self._note(answer)
 
-    def open(self, page: Path, width: int, height: int, dark: bool = False) -> None:
-        """Open a file at a window size, and wait until its charts are drawn."""
+    def open(self, page: Path, width: int, height: int, dark: bool = False, ready: str = DRAWN) -> None:
+        """Open a file at a window size, and wait until it is ready: until its charts are drawn."""
         phone = width < 600
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -94,7 +95,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=page.resolve().as_uri())
-        self.wait_for("document.documentElement?.dataset.ready === 'true'")
+        self.wait_for(ready)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""

@@ -17,7 +17,7 @@ from polygait.episodes import Job, task_factory
 from polygait.errors import UserError, unknown_name
 from polygait.population.population import Population
 from polygait.progress import Count, silent
-from polygait.report.pictures.images import mp4, png
+from polygait.report.pictures.images import FRAMES_PER_SECOND, film, png, require_av
 from polygait.report.pictures.painters import Painter, make_painter
 from polygait.report.pictures.rays import RayPainter
 from polygait.report.pictures.recording import Recording, record
@@ -28,7 +28,8 @@ from polygait.variations import parse_variation
 
 FILM_SIZE = (480, 360)
 STRIP_SIZE = (220, 260)
-FRAMES_PER_SECOND = 30
+MOVING_SECONDS = 6.0
+"""How much of an episode a moving picture shows: it is looked at again and again, and lies in memory."""
 STRIP_FRAMES = 8
 STRIP_SECONDS = 1.2
 """How much of an episode a strip shows: two or three strides."""
@@ -50,35 +51,44 @@ def render(
     config: RenderConfig | None = None,
     report: Count = silent,
 ) -> Rendered:
-    """Draw a member in a world: a film for a name that ends in .mp4, a strip of pictures for .png.
+    """Draw a member in a world: a film (.mp4), a moving picture (.gif, .webp), a strip of pictures (.png).
 
     `report` is told how many of how many pictures are drawn.
     """
     config, out = config or RenderConfig(), Path(out)
-    if out.suffix not in (".mp4", ".png"):
-        raise UserError(
-            f"Cannot draw into {out.name!r}.", "End its name in .mp4 for a film or in .png for a strip."
-        )
-    if problems := config.problems(out.suffix):
-        raise UserError("\n".join(problems))
+    require_drawn_form(out, config)
     if not 0 <= member < len(population):
         raise unknown_name("member", str(member), [str(known.index) for known in population.members])
     make = task_factory(population, config.on, None)
     task = require_drawable(make(1))
     task.set_variation(config.variation)
     (recording,) = record(population, [Job(member, config.variation, config.seed)], make)
-    film = out.suffix == ".mp4"
-    with Studio(task, config.size or (FILM_SIZE if film else STRIP_SIZE), config.renderer) as studio:
-        if film:
-            moments = film_moments(recording, config.speed or 1.0, config.seconds or recording.seconds)
+    moving = out.suffix in FRAMES_PER_SECOND
+    with Studio(task, config.size or (FILM_SIZE if moving else STRIP_SIZE), config.renderer) as studio:
+        if moving:
+            longest = config.seconds or (recording.seconds if out.suffix == ".mp4" else MOVING_SECONDS)
+            moments = film_moments(recording, (config.speed or 1.0) / FRAMES_PER_SECOND[out.suffix], longest)
         else:
             window = strip_window(recording, config.seconds or STRIP_SECONDS)
             moments = strip_moments(window, config.frames or STRIP_FRAMES)
         with closing(studio.pictures(recording, moments)) as drawn:
-            told = _told(drawn, len(moments), report)
-            data = mp4(told, FRAMES_PER_SECOND) if film else png(side_by_side(list(told)))
+            told = counted_pictures(drawn, len(moments), report)
+            data = film(told, out) if moving else png(side_by_side(list(told)))
         write_atomically(out, data, "draw again")
         return Rendered(out, recording, studio.renderer)
+
+
+def require_drawn_form(out: Path, config: RenderConfig) -> None:
+    """Say what can be drawn to who asks for something else."""
+    if out.suffix not in (*FRAMES_PER_SECOND, ".png"):
+        raise UserError(
+            f"Cannot draw into {out.name!r}.",
+            "End its name in .mp4 for a film, in .gif or .webp for a moving picture, in .png for a strip.",
+        )
+    if problems := config.problems(out.suffix):
+        raise UserError("\n".join(problems))
+    if out.suffix != ".png":
+        require_av()
 
 
 class _Pose(NamedTuple):
@@ -160,7 +170,7 @@ class Studio:
             pool.shutdown(cancel_futures=True)
 
 
-def _told(pictures: Iterable[np.ndarray], total: int, report: Count) -> Iterator[np.ndarray]:
+def counted_pictures(pictures: Iterable[np.ndarray], total: int, report: Count) -> Iterator[np.ndarray]:
     """The same pictures, each of them counted."""
     report(0, total)
     for done, picture in enumerate(pictures, start=1):
@@ -168,9 +178,9 @@ def _told(pictures: Iterable[np.ndarray], total: int, report: Count) -> Iterator
         report(done, total)
 
 
-def film_moments(recording: Recording, speed: float, longest: float) -> list[int]:
-    """The steps that a film shows: an episode from its start, at most so many seconds of it."""
-    seconds = np.arange(0.0, min(longest, recording.seconds), speed / FRAMES_PER_SECOND)
+def film_moments(recording: Recording, pause: float, longest: float) -> list[int]:
+    """The steps that a film shows: an episode from its start, a picture every so many seconds of it."""
+    seconds = np.arange(0.0, min(longest, recording.seconds), pause)
     return np.minimum(seconds / recording.seconds_per_step, len(recording) - 1).astype(int).tolist()
 
 

@@ -15,7 +15,7 @@ from polygait.errors import UserError
 from polygait.population.population import Population
 from polygait.progress import Count, silent
 from polygait.report.pictures.cards import robot_card
-from polygait.report.pictures.images import mp4, png, require_av
+from polygait.report.pictures.images import FRAMES_PER_SECOND, mp4, png, require_av
 from polygait.report.pictures.recording import Recording, record
 from polygait.report.pictures.scene import (
     DrawableTask,
@@ -25,7 +25,6 @@ from polygait.report.pictures.scene import (
     not_drawable,
 )
 from polygait.report.pictures.video import (
-    FRAMES_PER_SECOND,
     STRIP_FRAMES,
     STRIP_SECONDS,
     STRIP_SIZE,
@@ -173,8 +172,9 @@ def _draw(gallery: Gallery, task: DrawableTask, options: ReportConfig, report: C
     if films:
         with Studio(task, FILM_SIZE, options.renderer) as studio:
             for recording in films:
-                pictures = studio.pictures(recording, film_moments(recording, 1.0, FILM_SECONDS))
-                gallery.films[recording.job.member] = mp4(pictures, FRAMES_PER_SECOND)
+                rate = FRAMES_PER_SECOND[".mp4"]
+                pictures = studio.pictures(recording, film_moments(recording, 1 / rate, FILM_SECONDS))
+                gallery.films[recording.job.member] = mp4(pictures, rate)
                 step()
     if isinstance(task, MujocoTask):
         gallery.card = robot_card(task, options.renderer)
