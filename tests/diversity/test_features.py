@@ -73,6 +73,7 @@ def test_only_the_freed_parts_of_a_rollout_earn_anything():
     kept_moved, freed_moved = np.array(rollout.next_observation), np.array(rollout.next_observation)
     kept_moved[..., list(LEGLESS.kept)] += 1.0
     freed_moved[..., FREED[0]] += 1.0
+    assert state.features is not None
     state = state._replace(features=state.features._replace(mean=np.ones(2 * len(FREED))))
     rewards = [
         method.intrinsic_reward(state, rollout._replace(next_observation=observation)).value

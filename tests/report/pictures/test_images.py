@@ -37,7 +37,7 @@ def test_every_pixel_of_a_png_is_as_it_was(shape):
     smooth = np.add.outer(np.arange(shape[0]), np.arange(shape[1]))[..., None] * np.array([1, 2, 3])
     for pixels in (chance.integers(0, 256, shape), smooth % 256, np.full(shape, 255), np.zeros(shape)):
         written = png(pixels.astype(np.uint8))
-        with av.open(io.BytesIO(written)) as file:
+        with av.open(io.BytesIO(written), "r") as file:
             (read,) = (frame.to_ndarray(format="rgb24") for frame in file.decode(video=0))
         np.testing.assert_array_equal(read, pixels)
 
