@@ -333,6 +333,22 @@ def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
         assert population.members[member].summary["nominal_return"] == final[1].reshape(3, 10)[member].mean()
 
 
+def test_validated_weights_are_the_best_of_the_last_fifth(tmp_path, monkeypatch):
+    seen = Seen(monkeypatch)
+    settings = ("keep=validated", "ppo.learning_rate=0.1", "ppo.anneal_iterations=0")
+    population = tiny.train(tmp_path / "run", *settings, iterations=40, method="multi", members=3)
+    tries, final = seen.judged[:-1], seen.judged[-1]
+    assert len(tries) == 8
+    scores = np.stack([returns.reshape(3, 4).mean(axis=1) for _, returns in tries])
+    best = scores.argmax(axis=0)
+    assert (best < 7).any()  # otherwise the last would pass for the best
+    for member, chosen in enumerate(best):
+        kept = flatten_tree(population.members[member].policy.policy)
+        for name, array in tries[chosen][0].items():
+            np.testing.assert_array_equal(kept[name], array[member])
+        assert population.members[member].summary["nominal_return"] == final[1].reshape(3, 10)[member].mean()
+
+
 def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatch):
     acting, learners = [], []
     collect, update = training.collect, ppo.ppo_update

@@ -185,5 +185,6 @@ def test_mistakes_are_told_before_anything_begins(tmp_path, options, hint):
 
 def test_faulty_worlds_rise_with_the_training():
     run = resolve(tiny.config(worlds="delay=1", curriculum=0.5, iterations=10))
-    assert [run.faulty_share(iteration) for iteration in (0, 1, 5, 9)] == [0.0, 0.2, 1.0, 1.0]
+    steps = run.learner.steps_per_iteration
+    assert [run.faulty_share(count * steps) for count in (0, 1, 5, 9)] == [0.0, 0.2, 1.0, 1.0]
     assert resolve(tiny.config(worlds="delay=1")).faulty_share(0) == 1.0

@@ -58,7 +58,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         diversity=diversity,
         fade=0.0 if diversity is None else method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
-        keep="best-episode" if preset == "paper" else "last",
+        keep="best-episode" if preset == "paper" else "validated",
         learner=_learner_settings(learner, method, preset),
         method_config=method.Config(**{**method.presets.get(preset, {}), **relative}),
         worlds="" if config.worlds is None else config.worlds.strip(),

@@ -30,8 +30,9 @@ class RunConfig:
     alpha: float
     """The paper's factor of the bonus, where `diversity` does not measure it."""
     envs: int
-    keep: Literal["last", "best-episode"]
-    """Which weights a member keeps: the last, or those of the best single deterministic episode."""
+    keep: Literal["last", "validated", "best-episode"]
+    """Which weights a member keeps: the last; the best in eight tests with mean actions in the last
+    fifth of its training (validated); or those of the best single deterministic episode."""
     learner: Any
     """The settings of the learner, a record such as PPOConfig that knows its learner's name."""
     method_config: Any

@@ -13,6 +13,7 @@ moment and resumed ends in the same bits.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,10 @@ _NUM_STEPS = ".position.num_steps"
 """The name of what a LoopState has of that kind in a checkpoint."""
 _CHOOSING = (NOMINAL_EPISODES,)
 """The start from which weights are chosen: not one of those by which they are judged."""
+_VALIDATING = range(NOMINAL_EPISODES, NOMINAL_EPISODES + 4)
+"""The same where they are validated."""
+VALIDATIONS, VALIDATED_SHARE = 8, 0.2
+"""How often, and in which last share of a training."""
 
 
 class BestPolicy(NamedTuple):
@@ -142,7 +147,7 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
         method=updated.state,
         scale=weighed.scale,
         recent=recent,
-        kept=_kept(cohort, state.kept, learner.export(learned.state)),
+        kept=_kept(cohort, state, learner.export(learned.state), int(rollout.position.num_steps)),
         iteration=state.iteration + 1,
     )
     numbers = {**learned.statistics, **bonus.statistics, **updated.statistics}
@@ -205,11 +210,20 @@ def _env_seeds(seed: int, member: int, count: int) -> list[int]:
     return np.random.SeedSequence([seed, member]).generate_state(count, np.uint64).tolist()
 
 
-def _kept(cohort: Cohort, kept: BestPolicy, newest: PolicyState) -> BestPolicy:
-    """The newest weights, or those of the best single deterministic episode so far, as the authors do."""
-    if cohort.config.keep == "last":
+def _kept(cohort: Cohort, state: LoopState, newest: PolicyState, steps: int) -> BestPolicy:
+    """What a member would keep now. A gait learned with noise may fall without it, and not just before."""
+    kept, keep = state.kept, cohort.config.keep
+    due = keep == "best-episode" or _validations(cohort, steps) > _validations(
+        cohort, state.position.num_steps
+    )
+    alone = np.isneginf(kept.score).all() and (not due or steps >= cohort.config.steps_per_member)
+    if keep == "last" or (keep == "validated" and alone):
         return BestPolicy(newest, kept.score)
-    score = _judged(cohort, newest, cohort.config.variation, _CHOOSING).total_reward
+    if not due:
+        return kept
+    starts = _CHOOSING if keep == "best-episode" else _VALIDATING
+    outcome = _judged(cohort, newest, cohort.config.variation, starts)
+    score = outcome.total_reward.reshape(cohort.size, len(starts)).mean(axis=1)
     better = score > kept.score
     chosen = jax.tree.map(
         lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old),
@@ -217,6 +231,12 @@ def _kept(cohort: Cohort, kept: BestPolicy, newest: PolicyState) -> BestPolicy:
         kept.policies,
     )
     return BestPolicy(jax.tree.map(_like, newest, chosen), np.maximum(score, kept.score))
+
+
+def _validations(cohort: Cohort, steps: int | np.ndarray) -> int:
+    """How many tests are due when a member has made so many steps."""
+    late = 1 - (1 - int(steps) / cohort.config.steps_per_member) / VALIDATED_SHARE
+    return math.floor(VALIDATIONS * min(max(late, 0.0), 1.0) + 1e-9)
 
 
 def _like(leaf: Any, value: np.ndarray) -> Any:
