@@ -27,6 +27,7 @@ WORLDS = {
     "curriculum": 0.5,
 }
 PAPER = {"preset": "paper", "steps": 1000}
+FEATURES = {"alpha": None}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
@@ -117,8 +118,9 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         ({"method": "pg", "members": 1}, 30),
         (WORLDS, 60),
         ({**PAPER, "steps": 8000}, 20),
+        (FEATURES, 60),
     ],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper"],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "features"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)
@@ -249,6 +251,15 @@ def test_other_methods_and_tasks_resume_exactly(options, tmp_path, monkeypatch):
     wanted = tiny.config(**options)
     pg.train(wanted, tmp_path / "alone")
     crashed(tmp_path / "run", 2, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+def test_features_resume_exactly_in_the_member_that_has_a_bonus(tmp_path, monkeypatch):
+    wanted = tiny.config("fade=1", **FEATURES)
+    population = pg.train(wanted, tmp_path / "alone")
+    assert population.config.method_config.objective == "features"
+    crashed(tmp_path / "run", 5, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 

@@ -161,8 +161,12 @@ class Terminal:
 def words(wanted: pg.TrainConfig, out: Path) -> list[str]:
     """The command that asks for a configuration."""
     command = ["train", wanted.task, "--out", str(out)]
-    for name in ("method", "learner", "members", "steps", "seed", "envs", "alpha"):
+    for name in ("method", "learner", "preset", "members", "steps", "seed", "envs"):
         command += [f"--{name}", str(getattr(wanted, name))]
+    if wanted.alpha is not None:
+        command += ["--alpha", str(wanted.alpha)]
+    if wanted.remove is not None:
+        command += ["--remove", *wanted.remove]
     if wanted.worlds is not None:
         command += ["--worlds", wanted.worlds]
     if wanted.curriculum is not None:

@@ -41,10 +41,8 @@ class Walker(PlanarRobot):
     removed = ("right_leg.*",)
     defaults = TaskDefaults(
         alpha={"dir": 0.05, "dvd": 0.1},
-        # With a discount of 0.99 a fast gait that falls now and then pays more than one that does not.
         settings=for_all_presets(
             {"smerl.target_return": 3000.0},
-            robust={"ppo.discount": 0.995},
             paper={"task.right_foot_friction": 0.9},
         ),
         paper_conditions=(
