@@ -203,6 +203,7 @@ def test_an_unknown_condition_in_a_file_is_told_before_anything_runs(population,
     assert not counts
 
 
+@pytest.mark.slow
 def test_the_command_line_adapts_and_evaluates(population, tmp_path):
     terminal = tiny.Terminal()
     try:

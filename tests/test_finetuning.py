@@ -224,6 +224,7 @@ def test_it_is_a_run_like_any_other(tuned, tmp_path):
     assert again.config.variation is None
 
 
+@pytest.mark.slow
 def test_every_option_changes_the_result(origin, tuned, tmp_path):
     changes: dict[str, Any] = {"member": 0, "steps": 64, "seed": 1, "overrides": "ppo.learning_rate=1e-4"}
     assert {*changes, "threads"} == {field.name for field in dataclasses.fields(FinetuneConfig)}

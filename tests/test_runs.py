@@ -131,6 +131,7 @@ def test_kills_with_the_best_episode_kept(terminal, tmp_path):
     check_kills(terminal, tmp_path, tiny.config("keep=best-episode", iterations=12), kills=4, lines=24)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_saved_locked_and_resumed(terminal, left_alone, tmp_path):
     """Ctrl-C, and before it what a second process may do: nothing but read."""
     out = tmp_path / "run"

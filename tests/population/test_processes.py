@@ -147,6 +147,7 @@ def test_a_lock_held_on_another_machine_or_without_a_note(run, start):
         pass
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_opens_with_whole_contents(run, start):
     chance = random.Random(0)
     reached = 0

@@ -68,6 +68,7 @@ def assert_complete(text):
     assert "http://" not in text.replace("http://www.w3.org", "") and "https://" not in text
 
 
+@pytest.mark.slow
 def test_a_page_of_a_gymnasium_task_advises_only_what_works(run):
     become_gymnasium(run)
     text = own_text(write_report(run).path)
