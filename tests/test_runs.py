@@ -27,7 +27,7 @@ WORLDS = {
     "curriculum": 0.5,
 }
 PAPER = {"preset": "paper", "steps": 1000}
-FEATURES = {"alpha": None}
+FEATURES: dict[str, Any] = {"alpha": None}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
