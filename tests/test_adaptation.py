@@ -286,6 +286,7 @@ def test_on_another_task_with_the_same_layout(population):
     assert there.name.startswith("hopper.broken-leg.exhaustive-") and f"{there.name}.json" in kept(population)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_compilation")
 def test_a_population_of_one_simulator_is_adapted_in_another(tmp_path):
     pytest.importorskip("pybullet", exc_type=ImportError)

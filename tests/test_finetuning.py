@@ -212,6 +212,7 @@ def test_a_run_with_worlds_is_finetuned_to_its_end(tmp_path):
     assert math.isfinite(population.members[0].summary["variation_return"])
 
 
+@pytest.mark.slow
 def test_it_is_a_run_like_any_other(tuned, tmp_path):
     copy = tmp_path / "run"
     shutil.copytree(tuned, copy)

@@ -382,6 +382,7 @@ def test_extending_members_that_train_together_adds_a_cohort_of_its_own(options,
     assert [record["members"] for record in RunFolder.open(out).metrics()] == [[0, 3]] * 3 + [[3, 5]] * 3
 
 
+@pytest.mark.slow
 def test_smerl_takes_its_target_from_a_run(tmp_path):
     reference = tiny.train(tmp_path / "pg", method="pg", members=3)
     assert [member.steps for member in reference.members] == [3 * 3 * 64]  # one policy, the steps of three

@@ -48,6 +48,7 @@ def finished(tmp_path_factory):
     jax.config.update("jax_disable_most_optimizations", False)
 
 
+@pytest.mark.slow
 def test_every_model_is_asked_about_the_same(finished):
     home, result = finished
     assert list(result.models) == list(SETTINGS)
@@ -67,6 +68,7 @@ def test_a_finished_experiment_tells_its_result_again(finished):
     assert repr(again.to_json()) == repr(Result.from_json(json.loads(json.dumps(result.to_json()))).to_json())
 
 
+@pytest.mark.slow
 def test_a_killed_experiment_goes_on_to_the_same_bits(finished, tmp_path, monkeypatch):
     home, result = finished
     save_every_iteration(monkeypatch)
@@ -139,6 +141,7 @@ def made_up() -> Result:
     return Result(models, joints, 1234, np.array([10.0, 20.0]))
 
 
+@pytest.mark.slow
 def test_the_result_becomes_files(tmp_path):
     paths = motivation_chart.write_result(made_up(), tmp_path)
     assert [path.name for path in paths] == [f"motivation.{kind}" for kind in ("html", "svg", "png", "csv")]

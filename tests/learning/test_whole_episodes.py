@@ -170,6 +170,7 @@ def updated(config: PPOConfig) -> tuple[list[np.ndarray], dict[str, np.ndarray]]
     return [np.asarray(leaf) for leaf in jax.tree.leaves(found.state)], dict(found.statistics)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recompute", [False, True])
 def test_what_fills_a_batch_has_no_part_in_it(recompute, monkeypatch):
     config = replace(CONFIG, normalize_observations=True, scale_rewards=True, recompute_advantages=recompute)

@@ -145,6 +145,7 @@ def nodes(data, path=()):
 JUNK = [None, True, 0, -1, 1.5, "", "text", [], [[]], {}, {"a": 1}, 10**30, "NaN", "0" * 10]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Left out")
 def test_whatever_a_result_holds_nothing_but_its_job_is_lost(study, tmp_path):
     wanted, folder = study
@@ -164,6 +165,7 @@ def test_whatever_a_result_holds_nothing_but_its_job_is_lost(study, tmp_path):
     assert reported == 3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Left out")
 def test_whatever_a_job_says_the_others_are_found(study):
     wanted, folder = study

@@ -52,6 +52,7 @@ def painted(request, tmp_path_factory):
     return np.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_silhouette_is_that_of_opengl(name, painted, record_property):
     expected = redness(painted[name])
