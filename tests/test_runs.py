@@ -118,7 +118,7 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         (PENDULUM, 60),
         ({"method": "pg", "members": 1}, 30),
         (WORLDS, 60),
-        ({**PAPER, "steps": 8000}, 20),
+        ({**PAPER, "steps": 20_000}, 17),
         (FEATURES, 60),
     ],
     ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "features"],
