@@ -396,6 +396,11 @@ def test_when_all_fall_the_best_of_them_is_still_named():
     assert choice.stopped == (0, 1, 2) and choice.best == 1
 
 
+def test_whom_the_last_trial_stopped_is_not_chosen():
+    choice = race(Table([[-1], [-1], [-1]]), -np.ones(3), budget=5, max_falls=2)
+    assert choice.stopped == (0, 1) and choice.best == 2
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=4), min_size=1, max_size=12),

@@ -19,11 +19,10 @@ import numpy as np
 from jaxtyping import Float
 
 from polygait.diversity.method import Tensors
+from polygait.diversity.strength import running_mean
 
 PREFIX = "features."
 """Before the names of the arrays that a member leaves."""
-_SHARE = 0.1
-"""Weight of the newest rollout in a member's running means."""
 _LIMIT = 3.0
 """Further from the first member's mean than this many standard deviations counts as this far."""
 _SMALLEST = 1e-6
@@ -53,10 +52,10 @@ def initial_features(num_freed: int, earlier: Sequence[Tensors]) -> Features:
 def updated_features(features: Features, freed: Float[np.ndarray, "sample freed"]) -> Features:
     """The running means after a rollout."""
     if len(features.earlier):
-        return features._replace(mean=_running(features.mean, _features(features, freed).mean(axis=0)))
+        return features._replace(mean=running_mean(features.mean, _features(features, freed).mean(axis=0)))
     center, variance = freed.mean(axis=0), freed.var(axis=0)
     return features._replace(
-        center=_running(features.center, center), variance=_running(features.variance, variance)
+        center=running_mean(features.center, center), variance=running_mean(features.variance, variance)
     )
 
 
@@ -91,7 +90,3 @@ def _features(features: Features, freed: np.ndarray) -> Float[np.ndarray, "sampl
     scaled = (freed - features.center) / np.sqrt(np.maximum(features.variance, _SMALLEST))
     scaled = np.clip(scaled, -_LIMIT, _LIMIT)
     return np.concatenate([scaled, scaled**2 - 1], axis=1)
-
-
-def _running(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(old), new, (1 - _SHARE) * old + _SHARE * new)

@@ -58,11 +58,12 @@ def weigh(
     """The bonus measured against the task's reward; `factor` = w(p)·d."""
     samples = (0, 2)
     newest = BonusScale(value.mean(samples), value.std(samples), np.abs(task_reward).mean(samples))
-    scale = BonusScale(*(_running(old, new) for old, new in zip(scale, newest, strict=True)))
+    scale = BonusScale(*(running_mean(old, new) for old, new in zip(scale, newest, strict=True)))
     per_unit = factor * scale.task / np.maximum(scale.spread, _SMALLEST)
     reward = per_unit[:, None] * (value - scale.center[:, None])
     return WeighedBonus(np.where(scale.spread[:, None] > _SMALLEST, reward, 0.0), scale)
 
 
-def _running(old: Float[np.ndarray, " member"], new: Float[np.ndarray, " member"]) -> np.ndarray:
+def running_mean(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """A mean over rollouts in which the newest counts most; NaN is nothing yet."""
     return np.where(np.isnan(old), new, (1 - _SHARE) * old + _SHARE * new)

@@ -86,7 +86,10 @@ class Racing(Selector):
         expected = expected_returns(trials.returns, self.nominal)
         stopped = self._stopped(trials)
         upright = [member for member in range(trials.num_members) if member not in stopped]
-        finalists = self._racers or upright or range(trials.num_members)
+        racing = [
+            member for member in self._racers if member in upright
+        ]  # the last trials may have stopped one
+        finalists = racing or upright or range(trials.num_members)
         return Choice(max(finalists, key=lambda member: expected[member]), stopped)
 
     def _stopped(self, trials: TrialRecord) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import functools
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -29,7 +30,7 @@ renderer.update_scene(data)
 assert renderer.render().any()
 renderer.close()
 """
-_PROBE_SECONDS = 60
+_PROBE_SECONDS = 60.0
 
 
 @runtime_checkable
@@ -74,13 +75,17 @@ def works(platform: str) -> bool:
         ctypes.CDLL(LIBRARIES[platform])
     except OSError:
         return False
-    environment = os.environ | {"MUJOCO_GL": platform, "PYOPENGL_PLATFORM": platform}
+    return survives(_PROBE, _PROBE_SECONDS, {"MUJOCO_GL": platform, "PYOPENGL_PLATFORM": platform})
+
+
+def survives(code: str, seconds: float, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether code ends well and in time; tried in a process of its own, for it may crash."""
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE],
-            env=environment,
+            [sys.executable, "-W", "ignore", "-c", code],
+            env=os.environ | dict(environment or {}),
             capture_output=True,
-            timeout=_PROBE_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

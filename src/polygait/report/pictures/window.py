@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterable
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from polygait.errors import UserError
+from polygait.report.pictures.painters import survives
 from polygait.report.pictures.scene import Stage
 
 _PROBE = "import glfw, sys; sys.exit(0 if glfw.init() else 1)"
-_PROBE_SECONDS = 60
+_PROBE_SECONDS = 60.0
 _VIEW_SIZE = (640, 480)
 _PATIENCE = 10.0
 
@@ -43,16 +43,7 @@ def require_screen(remedy: str) -> None:
 def _opens(*screen: str | None) -> bool:
     """Whether GLFW finds its way to a screen; tried in a process of its own, for it may crash."""
     del screen  # only the answer depends on it
-    try:
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", _PROBE],
-            capture_output=True,
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    return survives(_PROBE, _PROBE_SECONDS)
 
 
 class Window:
