@@ -317,7 +317,7 @@ def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
     seen = Seen(monkeypatch)
     settings = ("keep=best-episode", "ppo.learning_rate=0.03", "ppo.anneal_iterations=0")
     population = tiny.train(tmp_path / "run", *settings, iterations=10, method="multi", members=3)
-    tries, final = seen.judged[:-1], seen.judged[-1]
+    tries, final = seen.judged[:-2], seen.judged[-2]
     assert len(tries) == 10 and all(len(returns) == 3 for _, returns in tries)
     scores = np.stack([returns for _, returns in tries])
     best = scores.argmax(axis=0)
@@ -337,7 +337,7 @@ def test_validated_weights_are_the_best_of_the_last_fifth(tmp_path, monkeypatch)
     seen = Seen(monkeypatch)
     settings = ("keep=validated", "ppo.learning_rate=0.1", "ppo.anneal_iterations=0")
     population = tiny.train(tmp_path / "run", *settings, iterations=40, method="multi", members=3)
-    tries, final = seen.judged[:-1], seen.judged[-1]
+    tries, final, last = seen.judged[:-2], seen.judged[-2], seen.judged[-1]
     assert len(tries) == 8
     scores = np.stack([returns.reshape(3, 4).mean(axis=1) for _, returns in tries])
     best = scores.argmax(axis=0)
@@ -346,7 +346,11 @@ def test_validated_weights_are_the_best_of_the_last_fifth(tmp_path, monkeypatch)
         kept = flatten_tree(population.members[member].policy.policy)
         for name, array in tries[chosen][0].items():
             np.testing.assert_array_equal(kept[name], array[member])
-        assert population.members[member].summary["nominal_return"] == final[1].reshape(3, 10)[member].mean()
+        summary = population.members[member].summary
+        assert summary["nominal_return"] == final[1].reshape(3, 10)[member].mean()
+        assert summary["last_return"] == last[1].reshape(3, 10)[member].mean()
+    for name, array in tries[-1][0].items():
+        np.testing.assert_array_equal(last[0][name], array)
 
 
 def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatch):

@@ -281,7 +281,7 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     actor = cohort.learner.actor(policies, config.envs, TRAINING_TILE)
     fresh = _collect(cohort, actor, state.position, int(state.iteration))
     metrics = cohort.method.metrics(state.method, fresh)
-    scores = _scores(cohort, policies)
+    scores = _scores(cohort, state)
     recent = recent_mean(state.recent)
     exported = cohort.method.export(state.method)
     finished = jax.tree.map(np.asarray, (policies, cohort.learner.critic(state.learner)))
@@ -296,19 +296,21 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
         cohort.run.save_member(cohort.first + row, tensors, int(state.position.num_steps), summary)
 
 
-def _scores(cohort: Cohort, policies: PolicyState) -> dict[str, np.ndarray]:
-    """What finished members earn in the nominal world, and in that of their training where it is another."""
-    worlds = {"nominal": None} | ({"variation": variation} if (variation := cohort.config.variation) else {})
+def _scores(cohort: Cohort, state: LoopState) -> dict[str, np.ndarray]:
+    """What finished members earn: nominally, in their training's variation, with last weights if not kept."""
+    config, kept = cohort.config, state.kept.policies
+    judged = {"nominal": (kept, None)} | ({"variation": (kept, config.variation)} if config.variation else {})
+    if config.keep != "last":
+        judged["last"] = (cohort.learner.export(state.learner), None)
     found: dict[str, np.ndarray] = {}
-    for world, text in worlds.items():
-        outcome = _judged(cohort, policies, text, range(NOMINAL_EPISODES))
-        returns = outcome.total_reward.reshape(cohort.size, NOMINAL_EPISODES)
-        fell, speed = (
-            values.reshape(cohort.size, NOMINAL_EPISODES).mean(axis=1)
-            for values in (outcome.fell, outcome.speed)
+    for name, (policies, variation) in judged.items():
+        outcome = _judged(cohort, policies, variation, range(NOMINAL_EPISODES))
+        returns, fell, speed = (
+            values.reshape(cohort.size, NOMINAL_EPISODES)
+            for values in (outcome.total_reward, outcome.fell, outcome.speed)
         )
-        found |= {f"{world}_return": returns.mean(axis=1), f"{world}_std": returns.std(axis=1)}
-        found |= {f"{world}_falls": fell, f"{world}_speed": speed}
+        found |= {f"{name}_return": returns.mean(axis=1), f"{name}_std": returns.std(axis=1)}
+        found |= {f"{name}_falls": fell.mean(axis=1), f"{name}_speed": speed.mean(axis=1)}
     return {name: values for name, values in found.items() if np.isfinite(values).all()}
 
 
