@@ -1,7 +1,7 @@
 """Training worlds: what they cost beside training without them, and what studies of them came to.
 
 `cost` trains the same policy with and without worlds in one process, iteration by iteration in turn.
-`compare` puts the jobs of studies/worlds.toml and worlds-plain.toml side by side, per task: the return
+`compare` puts the methods of studies/worlds.toml side by side, per task: the return
 of the member chosen in each condition, on fresh episodes, and the share of conditions in which it walks on (a
 return above --walks; about 1000 is standing still on Hopper and Walker), with 95 % intervals over seeds.
 """
@@ -17,6 +17,7 @@ import polars as pl
 
 import polygait as pg
 from polygait.cohort import make_cohort
+from polygait.report.names import method_title
 from polygait.runs import begin
 from polygait.study.grid import read_study
 from polygait.study.results import read_results
@@ -61,15 +62,11 @@ def compare(options: argparse.Namespace) -> None:
     print(
         "| task | training | faults | return of the chosen | walks on in | seeds |\n|---|---|---|---|---|---|"
     )
-    found = []
-    for file, label in ((options.plain, ""), (options.worlds, " with worlds")):
-        study = read_study(file)
-        held_out = read_results(study.jobs(), options.out or Path("runs") / study.name).held_out
-        found.append(held_out.with_columns(pl.col("method") + label))
-    returns = pl.concat(found)
+    study = read_study(options.study)
+    returns = read_results(study.jobs(), options.out or Path("runs") / study.name).held_out
     for (task, method), rows in returns.group_by(["task", "method"], maintain_order=True):
         for family, file in FAMILIES.items():
-            text = (Path(options.worlds).parent / file).read_text(encoding="utf-8")
+            text = (Path(study.file).parent / file).read_text(encoding="utf-8")
             names = [one.name for one in listed_conditions(file, text)]
             own = rows.filter(pl.col("condition").is_in(names)).group_by("seed", maintain_order=True)
             kept = own.agg(
@@ -81,7 +78,8 @@ def compare(options: argparse.Namespace) -> None:
                 for column in ("mean", "walks")
             )
             print(
-                f"| {task} | {method} | {family} | {mean.value:.0f} ({mean.low:.0f} to {mean.high:.0f}) | "
+                f"| {task} | {method_title(str(method))} | {family} | "
+                f"{mean.value:.0f} ({mean.low:.0f} to {mean.high:.0f}) | "
                 f"{walks.value:.0%} ({walks.low:.0%} to {walks.high:.0%}) | {len(kept)} |"
             )
 
@@ -96,11 +94,8 @@ def main(arguments: list[str]) -> None:
     measured.add_argument("--threads", type=int, default=None)
     measured.set_defaults(run=cost)
     compared = commands.add_parser("compare")
-    compared.add_argument("--plain", default="studies/worlds-plain.toml")
-    compared.add_argument("--worlds", default="studies/worlds.toml")
-    compared.add_argument(
-        "--out", type=Path, default=None, help="where both studies' jobs are, if not in runs/"
-    )
+    compared.add_argument("--study", default="worlds")
+    compared.add_argument("--out", type=Path, default=None, help="where its jobs are, if not in runs/")
     compared.add_argument("--walks", type=float, default=1500.0)
     compared.set_defaults(run=compare)
     options = parser.parse_args(arguments)

@@ -162,6 +162,7 @@ def test_a_study_compares_it(tmp_path):
     results = read_results(study.jobs(), tmp_path)
     assert (results.done, results.jobs) == (2, 2)
     assert (method_title("apart"), method_colour("apart")) == ("Apart & alone", "#123456")
+    assert (method_title("apart:wide"), method_colour("apart:wide")) == ("Apart & alone, wide", "#091C2F")
     report = write_report(study, results, tmp_path / "report", charts=False)
     damage = next(file for file in report.files if file.name == "damage.txt").read_text()
     assert "Apart & alone" in damage and "Hasty - stiff foot" in damage

@@ -16,7 +16,7 @@ from polygait.study.jobs import JobFolder
 
 FILE = """
 methods = {methods}
-tasks = ["hopper"]
+tasks = {tasks}
 seeds = {seeds}
 members = 2
 envs = 8
@@ -37,6 +37,7 @@ def write(folder: Path, name: str = "small", more: str = "", **options: Any) -> 
     """A study's file: DiR and Multi on Hopper, but for what is wished otherwise."""
     filled = {
         "methods": ["dir", "multi"],
+        "tasks": ["hopper"],
         "seeds": [0],
         "steps": 64 * 3,
         "settings": list(tiny.SETTINGS),

@@ -14,7 +14,6 @@ from tests.study import small
 
 import polygait as pg
 from polygait import cli
-from polygait.diversity.registry import METHODS
 from polygait.errors import UserError
 from polygait.resolving import resolve
 from polygait.study.grid import Measures, StudyJob, read_study
@@ -35,6 +34,54 @@ def test_jobs_are_the_grid_seed_by_seed(tmp_path):
     assert all(job.run.learner.rollout_steps == 64 for job in study.jobs())
     assert [job.run.alpha for job in study.jobs()] == [0.5, 0.0, 0.5, 0.0]  # multi has no bonus
     assert study.name == "small" and len(set(names(study))) == 4
+
+
+WORLDS = '[method."dir:worlds"]\nworlds = "nominal, gravity=0.5..1.5"\n'
+
+
+def test_a_method_may_be_compared_with_variants_of_itself(tmp_path):
+    plain = small.study(tmp_path)
+    study = small.study(tmp_path, methods=["dir", "dir:worlds", "multi"], more=WORLDS)
+    jobs = study.jobs()
+    assert [job.label for job in jobs] == ["dir", "dir:worlds", "multi"]
+    assert [job.run.method for job in jobs] == ["dir", "dir", "multi"]
+    assert [job.run.worlds for job in jobs] == ["", "nominal, gravity=0.5..1.5", ""]
+    assert [names(study)[0], names(study)[2]] == names(plain)  # whatever else is compared
+    assert all(StudyJob.from_json(json.loads(json.dumps(job.to_json()))) == job for job in jobs)
+    with pytest.raises(UserError, match=r"dir:other trains the same as dir; say under \[method"):
+        small.study(tmp_path, methods=["dir", "dir:other"]).jobs()
+    for label in ("dir:", ":worlds", "dir:two words", "dir:a:b"):
+        with pytest.raises(UserError, match=r"a variant is a method's name, a colon"):
+            small.study(tmp_path, methods=["dir", label])
+    with pytest.raises(UserError, match="'dri'"):
+        small.study(tmp_path, methods=["dri:worlds"]).jobs()
+
+
+def test_tasks_and_methods_may_have_seeds_of_their_own(tmp_path):
+    own = """
+[task.walker]
+methods = ["multi"]
+seeds = [2, 1]
+[method.dir]
+seeds = [5]
+[task.hopper.method.multi]
+seeds = [1, 7]
+"""
+    study = small.study(tmp_path, seeds=[1, 2], tasks=["hopper", "walker"], more=own)
+    cells = [(job.run.task, job.run.method, job.run.seed) for job in study.jobs()]
+    assert cells == [
+        ("hopper", "multi", 1), ("walker", "multi", 1), ("walker", "multi", 2),
+        ("hopper", "dir", 5), ("hopper", "multi", 7),
+    ]  # fmt: skip
+    assert study.size == 5
+    for wrong, told in {
+        "[task.hopper]\nmethods = ['smerl']\n": "task.hopper.methods names 'smerl', which is not among",
+        "[method.dir]\nseeds = [1, 1]\n": "method.dir.seeds names 1 more than once",
+        "[method.dir]\nseeds = 'all'\n": "method.dir.seeds must be a list of whole numbers",
+        "[method.dir]\nmethods = ['dir']\n": "Unknown entry: method.dir.methods",
+    }.items():
+        with pytest.raises(UserError, match=re.escape(told)):
+            small.study(tmp_path, more=wrong)
 
 
 def test_what_is_for_one_method_passes_the_others_by(tmp_path):
@@ -407,15 +454,19 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
 
 
 @pytest.mark.parametrize(
-    ("name", "jobs"), [("paper", 5 * 4 * 8), ("laptop", 4 * 3 * 2), ("smoke", 2 * 2 * 2)]
+    ("name", "jobs"),
+    [
+        ("paper", 5 * 4 * 8),
+        ("laptop", 4 * 8 + 2 * 4 * 4 + 4 * 4),
+        ("worlds", 6 * 2 * 3),
+        ("smoke", 2 * 2 * 2),
+    ],
 )
 def test_the_shipped_studies(name, jobs):
     study = read_study(name)
     assert study == dataclasses.replace(read_study(STUDIES / f"{name}.toml"), file=study.file)
-    assert len(study.methods) * len(study.tasks) * len(study.seeds) == jobs
-    known = dataclasses.replace(study, methods=tuple(one for one in study.methods if one in METHODS.names()))
-    made = known.jobs()
-    assert len(made) == jobs * len(known.methods) // len(study.methods)
+    made = study.jobs()
+    assert study.size == len(made) == jobs
     if name == "paper":
         assert {(job.run.members, job.run.steps) for job in made if job.run.method != "pg"} == {
             (10, 2_000_000)

@@ -10,18 +10,29 @@ from polygait.diversity.registry import METHODS
 def ordered_methods(methods: Iterable[str]) -> list[str]:
     """Methods in the paper's order, others behind; each once."""
     known = set(METHODS.names())
-    rank = {name: METHODS.find(name).rank if name in known else 1000 for name in set(methods)}
+    rank = {name: METHODS.find(_plain(name)).rank if _plain(name) in known else 1000 for name in set(methods)}
     return sorted(rank, key=lambda name: (rank[name], name))
 
 
 def method_title(method: str) -> str:
-    """As the paper writes it."""
-    return METHODS.find(method).title if method in METHODS.names() else method
+    """As the paper writes it; a study's variant, dir:worlds, is "DiR, worlds"."""
+    plain, _, variant = method.partition(":")
+    title = METHODS.find(plain).title if plain in METHODS.names() else plain
+    return f"{title}, {variant}" if variant else title
 
 
 def method_colour(method: str) -> str:
-    """The same in all figures."""
-    return METHODS.find(method).colour if method in METHODS.names() else "#7F7F7F"
+    """The same in all figures; a variant's is darker than its method's."""
+    colour = METHODS.find(_plain(method)).colour if _plain(method) in METHODS.names() else "#7F7F7F"
+    return colour if method == _plain(method) else _darker(colour)
+
+
+def _plain(method: str) -> str:
+    return method.partition(":")[0]
+
+
+def _darker(colour: str) -> str:
+    return "#" + "".join(f"{int(colour[place : place + 2], 16) * 11 // 20:02X}" for place in (1, 3, 5))
 
 
 def title_of(task: str) -> str:

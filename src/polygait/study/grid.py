@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,15 @@ from polygait.resolving import is_foreign, resolve
 from polygait.run_config import RunConfig
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.shipped import study_names, study_path
-from polygait.study.study_file import TRAINING, counted, entry_kinds, has_bonus, study_problems, tables
+from polygait.study.study_file import (
+    TRAINING,
+    counted,
+    entry_kinds,
+    has_bonus,
+    method_of,
+    study_problems,
+    tables,
+)
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.gym_layout import read_layout
 from polygait.tasks.registry import is_outside, name_task, remake_task
@@ -62,6 +70,13 @@ class StudyJob:
     run: RunConfig
     """The same with every choice filled in."""
     measures: Measures
+    variant: str = ""
+    """Tells it from another training with the same method in the same study; changes nothing."""
+
+    @property
+    def label(self) -> str:
+        """What the study calls its method: "dir", or "dir:worlds"."""
+        return f"{self.run.method}:{self.variant}" if self.variant else self.run.method
 
     @property
     def name(self) -> str:
@@ -84,6 +99,7 @@ class StudyJob:
             "name": self.name,
             "config": dataclasses.asdict(self.config),
             "measures": dataclasses.asdict(self.measures),
+            **({"variant": self.variant} if self.variant else {}),
         }
 
     @classmethod
@@ -91,7 +107,8 @@ class StudyJob:
         """The job that to_json() described, by a polygait that would train the same."""
         try:
             config = TrainConfig(**_tuples(data["config"]))
-            job = cls(config, resolve(config), Measures(**_tuples(data["measures"])))
+            measures = Measures(**_tuples(data["measures"]))
+            job = cls(config, resolve(config), measures, str(data.get("variant", "")))
             name = data["name"]
         except (KeyError, TypeError) as error:
             raise UserError(f"This is not a job of a study: {error}.") from error
@@ -111,10 +128,12 @@ class Study:
     file: str
     """Where it was read."""
     methods: tuple[str, ...]
+    """By name, or as a variant of one: "dir:worlds"."""
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
     training: dict[str, Any]
-    """Choices for all jobs; a task's, then a method's, then those of both together replace them."""
+    """Choices for all jobs; a task's, then a method's, then those of both together replace them. So do seeds,
+    and the methods of a task."""
     task_training: dict[str, dict[str, Any]]
     method_training: dict[str, dict[str, Any]]
     measures: Measures
@@ -124,32 +143,46 @@ class Study:
     @property
     def size(self) -> int:
         """How many jobs it has."""
-        return len(self.methods) * len(self.tasks) * len(self.seeds)
+        return len(self._cells())
 
     def jobs(self) -> list[StudyJob]:
         """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
         made, problems = [], []
-        for seed in self.seeds:
-            for task in self.tasks:
-                for method in self.methods:
-                    try:
-                        made.append(self._job(task, method, seed))
-                    except UserError as error:
-                        problems += [f"{task}, {method}: {line}" for line in error.problem.splitlines()]
+        for seed, task, label in self._cells():
+            try:
+                made.append(self._job(task, label, seed))
+            except UserError as error:
+                problems += [f"{task}, {label}: {line}" for line in error.problem.splitlines()]
+        problems += _twins(made)
         if problems:
             raise UserError("\n".join(dict.fromkeys(problems)), "Nothing was started.")
         return made
 
-    def _job(self, task: str, method: str, seed: int) -> StudyJob:
-        shared = (self.training, self.task_training.get(task, {}))
-        both = self.task_method_training.get(task, {}).get(method, {})
-        of_method = (self.method_training.get(method, {}), both)
+    def _cells(self) -> list[tuple[int, str, str]]:
+        """Seed, task and method of every job."""
+        seeds = {
+            (task, label): _merged(({"seeds": self.seeds}, *self._sections(task, label)))["seeds"]
+            for task in self.tasks
+            for label in self.task_training.get(task, {}).get("methods", self.methods)
+        }
+        order = dict.fromkeys((*self.seeds, *(seed for own in seeds.values() for seed in own)))
+        return [(seed, *place) for seed in order for place, own in seeds.items() if seed in own]
+
+    def _sections(self, task: str, label: str) -> tuple[Mapping[str, Any], ...]:
+        """What is said for a task, for a method and for both, the nearest last."""
+        of_task, both = self.task_training.get(task, {}), self.task_method_training.get(task, {})
+        return of_task, self.method_training.get(label, {}), both.get(label, {})
+
+    def _job(self, task: str, label: str, seed: int) -> StudyJob:
+        of_task, *of_method = self._sections(task, label)
+        method, shared = method_of(label), (self.training, of_task)
         asked = _merged(of_method)
         own = {**_merged(shared), **asked}
         if not has_bonus(method):
             for name in {"alpha", "diversity"} - asked.keys():
                 own.pop(name, None)  # it is for the others
-        own.pop("settings", None)
+        for name in ("settings", "methods", "seeds"):
+            own.pop(name, None)
         if "layout" in own:  # jobs may run where the file is not
             own["layout"] = read_layout(Path(self.file).parent / own["layout"]).names
         learner = own.get("learner", TrainConfig.learner)
@@ -161,7 +194,20 @@ class Study:
             # One policy; its own `members` say for how many members' steps.
             own["members"] = asked.get("members", 1)
         config = TrainConfig(task=name_task(task), method=method, seed=seed, **own)
-        return StudyJob(config, resolve(config), self.measures)
+        return StudyJob(config, resolve(config), self.measures, label.partition(":")[2])
+
+
+def _twins(jobs: Sequence[StudyJob]) -> list[str]:
+    """Variants that train the same, so that one result would stand in two rows."""
+    labels: dict[str, str] = {}
+    for job in jobs:
+        labels.setdefault(job.name, job.label)
+    return [
+        f"{job.run.task}: {job.label} trains the same as {labels[job.name]}; say under "
+        f'[method."{job.label}"] in what they differ.'
+        for job in jobs
+        if labels[job.name] != job.label
+    ]
 
 
 @functools.lru_cache(maxsize=64)

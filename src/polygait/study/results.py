@@ -81,7 +81,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
             unfit.append(str(error).replace("\n", " "))
             continue
         done += 1
-        whose = {"task": job.run.task, "method": job.run.method, "seed": job.run.seed}
+        whose = {"task": job.run.task, "method": job.label, "seed": job.run.seed}
         rows["returns"].append(_frame(result["returns"], {**_RETURNS, **_MEASURED}, whose))
         rows["curves"].append(_frame(result["curves"], _CURVES, whose))
         if result["held_out"] is not None:
@@ -93,7 +93,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         if result["contacts"] is not None:
             rows["contacts"].append(_frame(_contact_columns(result["contacts"]), _CONTACTS, whose))
             feet = result["contacts"]["feet"]
-            patterns[job.run.task, job.run.method, job.run.seed] = {"feet": feet, **result["patterns"]}
+            patterns[job.run.task, job.label, job.run.seed] = {"feet": feet, **result["patterns"]}
         for name, version in result["versions"].items():
             versions.setdefault(name, set()).add(version)
     for problem in unfit:

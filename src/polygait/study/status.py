@@ -48,7 +48,7 @@ def job_status(job: StudyJob, out: Path) -> JobStatus:
     return JobStatus(
         name=job.name,
         task=job.run.task,
-        method=job.run.method,
+        method=job.label,
         seed=job.run.seed,
         state=state,
         phase=phase if state == "running" else "",

@@ -34,17 +34,21 @@ TRAINING = entry_kinds(TrainConfig, "task", "method", "seed", "threads")
 """What may stand at the top, under [task.NAME], under [method.NAME] and under [task.NAME.method.NAME]: the
 options of a training but for the study's axes and what changes no result."""
 TRAINING["settings"] = TRAINING.pop("overrides")
+AXES = {"methods": str, "tasks": str, "seeds": int}
+"""What a study compares; a task may have methods and seeds of its own, a method seeds."""
+_OWN_AXES = {"task": ("methods", "seeds"), "method": ("seeds",)}
+_VARIANT = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def study_problems(table: Mapping[str, Any], measures: Kinds) -> list[str]:
     """Everything wrong with a study's file."""
-    axes = {"methods": str, "tasks": str, "seeds": int}
-    problems = [f"{name} is missing." for name in axes if name not in table]
-    problems += _unknown(table, (*axes, "task", "method", "measure", *TRAINING), "")
-    for name, kind in axes.items():
+    problems = [f"{name} is missing." for name in AXES if name not in table]
+    problems += _unknown(table, (*AXES, "task", "method", "measure", *TRAINING), "")
+    for name, kind in AXES.items():
         problems += _axis_problems(name, table.get(name, [None]), kind)
+    problems += _variant_problems(table.get("methods"))
     problems += _section_problems({name: table[name] for name in TRAINING if name in table}, TRAINING, "")
-    problems += _own_problems(table, "task", table.get("tasks"))
+    problems += _own_problems(table, "task", table.get("tasks"), all_methods=table.get("methods"))
     problems += _own_problems(table, "method", table.get("methods"))
     for name, section in tables(table.get("task")).items():
         problems += _own_problems(tables(section), "method", table.get("methods"), f"task.{_key(name)}.")
@@ -74,16 +78,44 @@ def _axis_problems(name: str, values: Any, kind: type) -> list[str]:
     return [f"{name} names {repeated[0]!r} more than once."] if repeated else []
 
 
-def _own_problems(table: Mapping[str, Any], axis: str, names: Any, prefix: str = "") -> list[str]:
+def method_of(label: str) -> str:
+    """The method behind what a study calls one: "dir:worlds" is a variant of "dir"."""
+    return label.partition(":")[0]
+
+
+def _variant_problems(labels: Any) -> list[str]:
+    return [
+        f"methods names {label!r}; a variant is a method's name, a colon and letters, digits, - or _: "
+        f'"{method_of(label) or "dir"}:worlds".'
+        for label in _texts(labels)
+        if ":" in label and not (method_of(label) and _VARIANT.fullmatch(label.partition(":")[2]))
+    ]
+
+
+def _own_problems(
+    table: Mapping[str, Any], axis: str, names: Any, prefix: str = "", all_methods: Any = None
+) -> list[str]:
     """What is wrong with the sections of single tasks or methods; a task's may hold methods' in turn."""
     problems = _table_problems(table.get(axis, {}), f"{prefix}{axis}")
     for name, section in tables(table.get(axis)).items():
         where = f"{prefix}{axis}.{_key(name)}"
         if isinstance(names, list) and name not in names:
             problems.append(f"[{where}] is for a {axis} that the study does not have.")
-        inner = ("method",) if axis == "task" else ()
+        inner = (*_OWN_AXES[axis], *(("method",) if axis == "task" else ()))
         problems += _section_problems(section, TRAINING, f"{where}.", inner)
+        for one in _OWN_AXES[axis]:
+            problems += _axis_problems(f"{where}.{one}", tables(section).get(one, [None]), AXES[one])
+        if axis == "task":
+            problems += _foreign_methods(section, where, all_methods)
     return problems
+
+
+def _foreign_methods(section: Any, where: str, methods: Any) -> list[str]:
+    return [
+        f"{where}.methods names {label!r}, which is not among the study's methods."
+        for label in _texts(tables(section).get("methods"))
+        if label not in _texts(methods)
+    ]
 
 
 def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
@@ -95,14 +127,15 @@ def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
     problems = []
     for task in _texts(table.get("tasks")):
         own = tables(tables(table.get("task")).get(task))
+        methods = own.get("methods", table.get("methods"))
         nearer = (tables(table.get("method")), tables(own.get("method")))
         takers = [
             method
-            for method in _texts(table.get("methods"))
+            for method in _texts(methods)
             if has_bonus(method) and not any("alpha" in tables(one.get(method)) for one in nearer)
         ]
         prefix = f"task.{_key(task)}." if "alpha" in own else ""
-        if len(takers) > 1 and ("alpha" in own or "alpha" in table):
+        if len({method_of(label) for label in takers}) > 1 and ("alpha" in own or "alpha" in table):
             problems.append(
                 f"{prefix}alpha would be that of {' and '.join(takers)} alike, whose bonuses differ in size; "
                 f"write it under [{prefix}method.{takers[0]}], and so for every method that shall have it."
@@ -110,8 +143,9 @@ def _alpha_problems(table: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(problems))
 
 
-def has_bonus(method: str) -> bool:
+def has_bonus(label: str) -> bool:
     """Whether a method pays for difference; one that nobody knows is told later."""
+    method = method_of(label)
     return method not in METHODS.names() or METHODS.find(method).has_bonus
 
 

@@ -61,7 +61,7 @@ def _by_jobs(folder: Path) -> LocatedStudy:
     if not jobs:
         holds = f"no job that can be read. {damaged[0]}" if damaged else "no job."
         raise UserError(f"{folder} holds {holds}", "Begin with: polygait study run STUDY.toml")
-    whose = [(job.run.task, job.run.method, job.run.seed) for job in jobs]
+    whose = [(job.run.task, job.label, job.run.seed) for job in jobs]
     if len(set(whose)) < len(whose) or _differ(jobs):
         raise UserError(
             f"{folder} holds the jobs of more than one study.",
@@ -87,7 +87,7 @@ def _differ(jobs: list[StudyJob]) -> bool:
     training: dict[tuple[str, str], RunConfig] = {}
     for job in jobs:
         alike = dataclasses.replace(job.run, seed=0)
-        if training.setdefault((job.run.task, job.run.method), alike) != alike:
+        if training.setdefault((job.run.task, job.label), alike) != alike:
             return True
     return len({job.measures.address for job in jobs}) > 1
 
