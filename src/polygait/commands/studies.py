@@ -126,6 +126,8 @@ def study_report(
 ) -> None:
     """The paper's tables and figures from what is done, beside the published ones, and a page of them.
 
+    A report holds its data: with its folder in place of STUDY it is made again, without the jobs.
+
     Example: polygait study report smoke
 
     Args:
@@ -135,17 +137,22 @@ def study_report(
     """
     from polygait.report.study.report import write_report
     from polygait.study.grid import read_study
+    from polygait.study.kept import is_kept, read_kept
     from polygait.study.results import read_results
     from polygait.study.study_paths import report_folder, study_folder
 
-    asked = read_study(study)
-    folder = study_folder(asked, out)
-    results = read_results(asked.jobs(), folder)
-    if results.done == 0:
-        raise UserError(
-            f"No job of {study} is done in {folder}.", f"First: {_command('run', study, out=out)}"
-        )
-    place = Path(to) if to is not None else report_folder(folder)
+    if is_kept(study):
+        asked, results = read_kept(study)
+        place = Path(study if to is None else to)
+    else:
+        asked = read_study(study)
+        folder = study_folder(asked, out)
+        results = read_results(asked.jobs(), folder)
+        if results.done == 0:
+            raise UserError(
+                f"No job of {study} is done in {folder}.", f"First: {_command('run', study, out=out)}"
+            )
+        place = Path(to) if to is not None else report_folder(folder)
     written = write_report(asked, results, place, charts)
     for table in written.tables:
         print(table.to_text())

@@ -13,7 +13,8 @@ from polygait.errors import UserError
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
 
-_WHOSE = {"task": pl.String, "method": pl.String, "seed": pl.Int64}
+WHOSE = {"task": pl.String, "method": pl.String, "seed": pl.Int64}
+"""What every frame begins with."""
 _RETURNS = {"condition": pl.String, "scale": pl.Float64, "member": pl.Int64, "mean_return": pl.Float64}
 _MEASURED = {"falls": pl.Float64, "mean_speed": pl.Float64}
 """Of returns as well, where they are known: results of 0.1 have neither, nor has a chosen member."""
@@ -31,8 +32,9 @@ _MESH = {
 _CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
 _CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
 
-
 _FRAMES = ("returns", "held_out", "mesh", "curves", "contacts")
+FRAMES = (*_FRAMES, "diversity")
+"""Of Results, by name."""
 
 
 class Results(NamedTuple):
@@ -56,7 +58,7 @@ class Results(NamedTuple):
     jobs: int
     damaged: tuple[str, ...] = ()
     """What is wrong with files that had to be left out."""
-    mesh: pl.DataFrame = pl.DataFrame(schema={**_WHOSE, **_MESH})
+    mesh: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_MESH})
     """Every member in every condition of the mesh: condition, world, member, and its episodes."""
 
 
@@ -101,7 +103,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
     return Results(
         returns=_together(rows["returns"], {**_RETURNS, **_MEASURED}),
         held_out=_together(rows["held_out"], _RETURNS),
-        diversity=pl.DataFrame(scores, schema={**_WHOSE, "score": pl.Float64}),
+        diversity=pl.DataFrame(scores, schema={**WHOSE, "score": pl.Float64}),
         curves=_together(rows["curves"], _CURVES),
         contacts=_together(rows["contacts"], _CONTACTS),
         patterns=patterns,
@@ -128,12 +130,12 @@ def per_seed(results: Results) -> pl.DataFrame:
 def _frame(columns: dict[str, list[Any]], schema: dict[str, Any], whose: dict[str, Any]) -> pl.DataFrame:
     count = len(columns[next(iter(schema))])
     frame = pl.DataFrame({name: columns.get(name, [None] * count) for name in schema}, schema=schema)
-    named = [pl.lit(value, dtype=_WHOSE[name]).alias(name) for name, value in whose.items()]
+    named = [pl.lit(value, dtype=WHOSE[name]).alias(name) for name, value in whose.items()]
     return frame.select(*named, *schema)
 
 
 def _together(frames: list[pl.DataFrame], schema: dict[str, Any]) -> pl.DataFrame:
-    return pl.concat(frames) if frames else pl.DataFrame(schema={**_WHOSE, **schema})
+    return pl.concat(frames) if frames else pl.DataFrame(schema={**WHOSE, **schema})
 
 
 def _contact_columns(contacts: dict[str, Any]) -> dict[str, list[Any]]:

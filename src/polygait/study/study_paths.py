@@ -11,6 +11,7 @@ from polygait.run_config import RunConfig
 from polygait.storage.files import refuse_links
 from polygait.study.grid import Study, StudyJob, read_study
 from polygait.study.jobs import read_job
+from polygait.study.kept import is_kept
 
 
 class LocatedStudy(NamedTuple):
@@ -24,8 +25,8 @@ class LocatedStudy(NamedTuple):
 
 
 def is_study(path: str | Path) -> bool:
-    """Whether this is a study's file or the folder of a study's jobs."""
-    return Path(path).suffix == ".toml" or (Path(path) / "jobs").is_dir()
+    """Whether this is a study's file, the folder of a study's jobs, or that of its report."""
+    return Path(path).suffix == ".toml" or (Path(path) / "jobs").is_dir() or is_kept(path)
 
 
 def study_folder(study: Study, out: str | None = None) -> Path:

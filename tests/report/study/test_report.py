@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import re
+import shutil
+import sys
 
 import polars as pl
 import pytest
@@ -24,6 +26,7 @@ from polygait.resolving import resolve
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.grid import read_study
 from polygait.study.jobs import JobFolder
+from polygait.study.kept import read_kept
 from polygait.study.results import read_results
 from polygait.study.study_paths import is_study, locate, report_folder
 from polygait.tasks.schedule import of_kind, schedule
@@ -48,6 +51,28 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     assert len(numbers) == 6 + 3 and set(fresh["member"]) == {1} and set(fresh["mean_return"]) == {200.0}
     html = own_text(tmp_path / "report" / "report.html")
     assert "There are no figures" in html and "1 of 2 populations are not there" in html
+
+
+def test_a_report_is_made_again_from_its_own_data(tmp_path, monkeypatch, capsys):
+    study = read_study(small.write(tmp_path, more='[method.dir]\nsettings = ["dir.epochs=2"]\n'))
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    written = write_report(study, made_up(), whole, charts=False)
+    kept = read_kept(whole)
+    assert kept.study == dataclasses.replace(study, file="small.toml")
+    assert kept.results.patterns == made_up().patterns and kept.results.versions == made_up().versions
+    shutil.copytree(whole / "data", again / "data")
+    monkeypatch.setattr(sys, "argv", ["polygait", "study", "report", str(again), "--no-charts"])
+    cli.main()
+    assert "200.0 ± 0.0" in capsys.readouterr().out
+    for file in written.files:
+        first = file.read_bytes().replace(study.file.encode(), b"small.toml")  # the page says how to go on
+        assert (again / file.relative_to(whole)).read_bytes() == first, file.name
+    page = write_study_page(again, tmp_path / "page.html")
+    assert page.path.exists() and is_study(again)
+    for name, content in {"returns.parquet": b"PAR1", "results.json": b'{"format": 2}'}.items():
+        (again / "data" / name).write_bytes(content)
+        with pytest.raises(UserError, match=r"does not hold a study's results"):
+            read_kept(again)
 
 
 def test_two_methods_of_one_seed_have_figures_without_intervals(tmp_path):

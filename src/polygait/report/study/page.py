@@ -19,6 +19,7 @@ from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
 from polygait.storage.file_names import file_name
 from polygait.study.grid import Study
+from polygait.study.kept import is_kept, read_kept
 from polygait.study.results import Results, read_results
 from polygait.study.study_paths import locate, report_folder
 
@@ -65,13 +66,18 @@ class StudyReport(NamedTuple):
 def write_study_page(
     path: str | Path, out: str | Path | None = None, figures: str | Path | None = None
 ) -> Report:
-    """Write the page of a study, named by its file or its folder; beside its report if no place is named."""
-    study, jobs, folder, damaged = locate(path)
-    target = Path(out) if out is not None else report_folder(folder) / "report.html"
-    require_html(target)
-    results = read_results(jobs, folder, damaged)
-    if results.done == 0:
-        raise UserError(f"No job of {path} is done in {folder}.", "First: polygait study run STUDY.toml")
+    """Write the page of a study: by its file, its folder or that of its report, where it goes by default."""
+    if is_kept(path):
+        study, results = read_kept(path)
+        target = Path(out) if out is not None else Path(path) / "report.html"
+        require_html(target)
+    else:
+        study, jobs, folder, damaged = locate(path)
+        target = Path(out) if out is not None else report_folder(folder) / "report.html"
+        require_html(target)
+        results = read_results(jobs, folder, damaged)
+        if results.done == 0:
+            raise UserError(f"No job of {path} is done in {folder}.", "First: polygait study run STUDY.toml")
     report = StudyReport.of(study, results)
     size = write_page(target, report.page())
     saved = save_charts(report.figures, Path(figures)) if figures is not None else []

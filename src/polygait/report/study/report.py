@@ -11,6 +11,7 @@ from polygait.report.study.typeset import Table
 from polygait.report.web.parts import write_page
 from polygait.storage.files import START_AGAIN, refuse_links, write_atomically
 from polygait.study.grid import Study
+from polygait.study.kept import keep_results
 from polygait.study.results import Results, per_seed
 
 
@@ -25,7 +26,8 @@ class WrittenReport(NamedTuple):
 def write_report(study: Study, results: Results, folder: Path, charts: bool = True) -> WrittenReport:
     """Tables as text, Markdown, LaTeX and CSV, figures in four forms; both on a page and in Markdown.
 
-    results.csv holds what every member of every seed reached, for statistics of one's own.
+    results.csv holds what every member of every seed reached, for statistics of one's own; data/ everything,
+    so that the report can be made again from its folder alone.
     """
     for part in ("tables", "figures"):
         refuse_links(folder, part)
@@ -37,6 +39,7 @@ def write_report(study: Study, results: Results, folder: Path, charts: bool = Tr
         files += save_charts(report.figures, folder / "figures", FORMATS)
     numbers = folder / "results.csv"
     write_atomically(numbers, per_seed(results).write_csv().encode(), START_AGAIN)
+    files += keep_results(study, results, folder)
     text, page = folder / "report.md", folder / "report.html"
     write_atomically(text, report.markdown().encode(), START_AGAIN)
     write_page(page, report.page())
