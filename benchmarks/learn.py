@@ -32,6 +32,7 @@ from benchmarks.train import RIVALS, ROOT, begun, install_rivals, rivals_python
 from polygait import training
 from polygait.charts import save_chart
 from polygait.cohort import Cohort as TrainedCohort
+from polygait.keeping import judged
 from polygait.versions import versions
 
 EVERY = 50_000
@@ -113,7 +114,7 @@ def _reached(curves: list[Curve], goal: float) -> bool:
 def _tested(cohort: TrainedCohort, state: training.LoopState, steps: int, seconds: float) -> Iterator[Point]:
     """How able every member is now."""
     starts = range(FIRST_START, FIRST_START + EPISODES)
-    outcome = training._judged(cohort, state.kept.policies, None, starts)
+    outcome = judged(cohort, state.kept.policies, None, starts)
     returns = outcome.total_reward.reshape(cohort.size, EPISODES).mean(axis=1)
     falls = outcome.fell.reshape(cohort.size, EPISODES).mean(axis=1)
     for one, fell in zip(returns.tolist(), falls.tolist(), strict=True):

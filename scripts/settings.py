@@ -37,7 +37,9 @@ TAIL = """
 
 | setting | robust | paper | meaning |
 |---|---|---|---|
-| `keep` | last | best-episode | {keep} |
+| `keep` | validated | best-episode | {keep} |
+| `fade` | 0.2 for DiR | 0.0 | {fade} |
+| `guard` | 0.0 | 0.0 | {guard} |
 | `task.max_episode_steps` | 1000 | 1000 | The time limit of an episode; 2000 for Minitaur in `paper`. |
 | `task.randomize` | true | true | Minitaur: another robot in every episode. |
 | `task.right_foot_friction` | 1.9 | 0.9 | Walker: friction of the right foot; 0.9 before Gymnasium v5. |
@@ -92,7 +94,7 @@ def main() -> None:
     for method in METHODS.all():
         if method.__module__.startswith(OWN) and dataclasses.fields(method.Config):
             print_section(f"{method.title} (`--method {method.name}`)", method, method=method.name)
-    print(TAIL.format(keep=meanings(RunConfig)["keep"]).strip())
+    print(TAIL.format(**meanings(RunConfig)).strip())
 
 
 if __name__ == "__main__":

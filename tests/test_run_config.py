@@ -299,6 +299,8 @@ CHANGES = {
     "dvd.length_scale": ("0.5", 0.5),
     "dvd.ridge": ("0.1", 0.1),
     "keep": ("last", "last"),
+    "fade": ("0.4", 0.4),
+    "guard": ("0.8", 0.8),
 }
 
 
@@ -318,7 +320,7 @@ def owner(path: str) -> dict[str, str]:
 def test_every_setting_can_be_overridden():
     owners = [*METHODS.all(), *(LEARNERS.find(name) for name in OWN_LEARNERS)]
     settings = {f"{one.name}.{field.name}" for one in owners for field in dataclasses.fields(one.Config)}
-    assert set(CHANGES) == settings | {"keep"}
+    assert set(CHANGES) == settings | {"keep", "fade", "guard"}
 
 
 @pytest.mark.parametrize("path", CHANGES)
@@ -331,7 +333,7 @@ def test_an_override_is_read_in_its_own_type_and_changes_nothing_else(path):
         assert read(run, path) == value
         assert type(read(run, path)) is type(value)
         for other in CHANGES:
-            known = other == "keep" or other.partition(".")[0] in run.sections
+            known = "." not in other or other.partition(".")[0] in run.sections
             if known and other not in (path, "ppo.anneal_iterations"):
                 assert read(run, other) == read(before, other)
 

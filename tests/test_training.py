@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import polygait as pg
-from polygait import learning, training
+from polygait import cohort, keeping, learning, training
 from polygait.config import TrainConfig
 from polygait.diversity.registry import METHODS
 from polygait.learning.learner import PolicyState
@@ -174,10 +175,10 @@ class Seen:
         self.judged: list[tuple[Any, np.ndarray]] = []
         self._acting: dict[str, np.ndarray] = {}
         self._collect, self._prepare = training.collect, ppo.prepare_batch
-        self._run_episodes = training.run_episodes
+        self._run_episodes = keeping.run_episodes
         monkeypatch.setattr(training, "collect", self.collect)
         monkeypatch.setattr(ppo, "prepare_batch", self.prepare_batch)
-        monkeypatch.setattr(training, "run_episodes", self.run_episodes)
+        monkeypatch.setattr(keeping, "run_episodes", self.run_episodes)
         monkeypatch.setattr(ppo.PPO, "actor", self.actor(ppo.PPO.actor))
 
     def collect(self, *arguments: Any) -> learning.Rollout:
@@ -381,6 +382,38 @@ def test_a_best_episode_is_remembered_across_a_crash(tmp_path, monkeypatch):
     wanted = tiny.config("keep=best-episode", "ppo.learning_rate=0.03", method="multi", iterations=6)
     pg.train(wanted, tmp_path / "alone")
     tiny.crashed(tmp_path / "run", 4, monkeypatch, wanted)
+    pg.resume(tmp_path / "run")
+    tiny.assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+def test_who_falls_behind_the_first_member_is_paid_less_for_being_different(tmp_path, monkeypatch):
+    seen = {}
+    for guard in (0.0, 1.0):
+        with monkeypatch.context() as patched:
+            patched.setattr(cohort.Cohort, "pace_at", lambda self, steps: math.inf if self.pace else math.nan)
+            passing = Seen(patched)
+            tiny.train(tmp_path / str(guard), f"guard={guard}", iterations=8)
+            seen[guard] = passing.rewards[8:]  # of the second member
+    log = RunFolder.open(tmp_path / "1.0").metrics()[8:]
+    ended = next(place for place, line in enumerate(log) if np.isfinite(line["return"][0]))
+    for place in range(ended + 1):
+        np.testing.assert_array_equal(seen[1.0][place], seen[0.0][place])
+    behind = ended + 1  # with the same weights as the other, for the last time
+    np.testing.assert_allclose(seen[1.0][behind], 0.9 * seen[0.0][behind], rtol=1e-5, atol=1e-7)
+    assert (seen[0.0][behind] != 0).all()
+
+
+def test_a_guard_knows_the_first_members_pace_and_survives_a_crash(tmp_path, monkeypatch):
+    wanted = tiny.config("guard=1.0", iterations=6, members=3)
+    pg.train(wanted, tmp_path / "alone")
+    log = [line for line in RunFolder.open(tmp_path / "alone").metrics() if line["members"] == [0, 1]]
+    known = [(line["steps"], line["return"][0]) for line in log if np.isfinite(line["return"][0])]
+    assert known
+    tiny.crashed(tmp_path / "run", 10, monkeypatch, wanted)
+    run = RunFolder.open(tmp_path / "run")
+    second = cohort.make_cohort(run, run.load_checkpoint(), 1)
+    assert second.first == 1 and second.pace_at(known[-1][0]) == known[-1][1]
+    assert second._replace(pace=None).pace_at(64) != second.pace_at(64)
     pg.resume(tmp_path / "run")
     tiny.assert_same_run(tmp_path / "run", tmp_path / "alone")
 

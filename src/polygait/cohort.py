@@ -31,11 +31,17 @@ class Cohort(NamedTuple):
     keys: Key[Array, " member"]
     first: int
     threads: int | None
+    pace: tuple[np.ndarray, np.ndarray] | None = None
+    """Steps and returns of the first member, which had no bonus, where others are held to it."""
 
     @property
     def size(self) -> int:
         """How many members train together."""
         return len(self.keys)
+
+    def pace_at(self, steps: int) -> float:
+        """What the first member earned after so many steps; NaN where nobody is held to it."""
+        return float("nan") if self.pace is None else float(np.interp(steps, *self.pace))
 
 
 def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
@@ -57,4 +63,13 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
     if config.worlds:
         set_worlds(task, config.worlds, np.repeat(range(first, first + size), config.envs).tolist())
     keys = member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, learner, method, task, keys, first, threads)
+    return Cohort(run, config, learner, method, task, keys, first, threads, _pace(run, config, first))
+
+
+def _pace(run: RunFolder, config: RunConfig, first: int) -> tuple[np.ndarray, np.ndarray] | None:
+    if not (config.guard and first):
+        return None
+    lines = [line for line in run.metrics() if line["members"] == [0, 1]]
+    curve = np.array([(line["steps"], line["return"][0]) for line in lines]).reshape(-1, 2)
+    known = curve[np.isfinite(curve[:, 1])]
+    return (known[:, 0], known[:, 1]) if len(known) else None

@@ -28,7 +28,7 @@ from polygait.tasks.defaults import PRESETS, TaskDefaults
 from polygait.tasks.gym_layout import given_layout
 from polygait.tasks.registry import GYM_PREFIX, task_defaults, task_name
 
-_OWN = ("keep", "fade")
+_OWN = ("keep", "fade", "guard")
 """Settings of a run that belong to no section."""
 MEMBERS = 10
 """The paper's population."""
@@ -86,6 +86,7 @@ def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str
         alpha=0.0,
         diversity=None,
         fade=0.0,
+        guard=0.0,
         worlds="",  # nor any world but the changed one
         curriculum=0.0,
         members=1,
@@ -220,6 +221,8 @@ def _problems_together(run: RunConfig) -> list[str]:
         )
     if not 0 <= run.fade <= 1:
         found.append(f"fade must lie in [0, 1], got {run.fade}.")
+    if not 0 <= run.guard <= 1:
+        found.append(f"guard must lie in [0, 1], got {run.guard}.")
     return found + method.problems(run.method_config, run.members, steps)
 
 

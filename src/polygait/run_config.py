@@ -42,6 +42,9 @@ class RunConfig:
     """How far the bonus may move the reward, as a share of what the task pays; None where alpha counts."""
     fade: float = 0.0
     """The share of a member's training by which its bonus has faded away; 0 keeps it to the end."""
+    guard: float = 0.0
+    """The share of what the first member earned after as many steps: below it a later one's bonus shrinks. 0
+    pays it whatever it costs."""
     variation: str | None = None
     """The changed world in which all of training happens; None is the nominal one."""
     worlds: str = ""
@@ -99,13 +102,13 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """The configuration as plain data; the learner's settings are tagged with its name.
 
-        A nominal world is not mentioned, nor are whole episodes where there are none: jobs of studies are
-        named by this data, and keep their names.
+        A nominal world is not mentioned, nor a guard or whole episodes where there are none: jobs of studies
+        are named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
         if not self.episodes_per_iteration:
             plain["learner"].pop("episodes_per_iteration", None)
-        for name in ("variation", "worlds", "curriculum"):
+        for name in ("variation", "worlds", "curriculum", "guard"):
             if not plain[name]:
                 del plain[name]
         return {**plain, "learner": {"name": self.learner.name, **plain["learner"]}}

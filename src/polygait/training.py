@@ -13,9 +13,7 @@ moment and resumed ends in the same bits.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -24,11 +22,10 @@ import numpy as np
 
 from polygait.cohort import Cohort
 from polygait.diversity.method import IntrinsicReward, Setting, bonus_statistics
-from polygait.diversity.strength import BonusScale, WeighedBonus, fading, initial_scale, weigh
-from polygait.episodes import Job, Outcome, run_episodes
+from polygait.diversity.strength import BonusScale, WeighedBonus, fading, guarded, initial_scale, weigh
 from polygait.interruption import Interruption
-from polygait.learning.acting import ALONE, TRAINING_TILE
-from polygait.learning.learner import PolicyState
+from polygait.keeping import BestPolicy, kept_policies, scores
+from polygait.learning.acting import TRAINING_TILE
 from polygait.learning.rollout import (
     Actor,
     Position,
@@ -44,11 +41,9 @@ from polygait.learning.whole_episodes import collect_episodes
 from polygait.population.checkpoints import Checkpoint
 from polygait.population.migrations import migrated_state
 from polygait.population.population import continued, member_tensors, section
-from polygait.population.trained_on import TrainedOn
 from polygait.progress import Progress, Report
 from polygait.storage.trees import flatten_tree, unflatten_tree
 from polygait.tasks.batched import set_faulty_share
-from polygait.tasks.task import Task
 
 CHECKPOINT_SECONDS = 20.0
 """At least so long from one checkpoint to the next."""
@@ -56,24 +51,8 @@ CHECKPOINT_SHARE = 0.02
 """Of the time may go into checkpoints: those with a replay buffer hold hundreds of megabytes in the end."""
 RECENT_EPISODES = 100
 """Completed episodes per member that its recent return averages over."""
-NOMINAL_EPISODES = 10
-"""Episodes with mean actions by which a finished member is judged."""
 _NUM_STEPS = ".position.num_steps"
 """The name of what a LoopState has of that kind in a checkpoint."""
-_CHOOSING = (NOMINAL_EPISODES,)
-"""The start from which weights are chosen: not one of those by which they are judged."""
-_VALIDATING = range(NOMINAL_EPISODES, NOMINAL_EPISODES + 4)
-"""The same where they are validated."""
-VALIDATIONS, VALIDATED_SHARE = 8, 0.2
-"""How often, and in which last share of a training."""
-
-
-class BestPolicy(NamedTuple):
-    """What a member would keep if training ended now."""
-
-    policies: PolicyState
-    score: np.ndarray
-    """Of the best single episode so far, per member, where the configuration asks for it."""
 
 
 class LoopState(NamedTuple):
@@ -83,6 +62,8 @@ class LoopState(NamedTuple):
     position: Position
     method: Any
     scale: BonusScale
+    guard: np.ndarray
+    """The share of its bonus that each member is paid: less while it is behind."""
     recent: np.ndarray
     """(member, RECENT_EPISODES) returns of completed episodes, newest last, NaN before the first."""
     kept: BestPolicy
@@ -141,13 +122,15 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
     updated = updating.result()
 
     recent = with_newest(state.recent, rollout.episodes)
+    before, steps = int(state.position.num_steps), int(rollout.position.num_steps)
     state = LoopState(
         learner=learned.state,
         position=rollout.position,
         method=updated.state,
         scale=weighed.scale,
+        guard=guarded(state.guard, recent_mean(recent), cohort.config.guard * cohort.pace_at(steps)),
         recent=recent,
-        kept=_kept(cohort, state, learner.export(learned.state), int(rollout.position.num_steps)),
+        kept=kept_policies(cohort, state.kept, learner.export(learned.state), before, steps),
         iteration=state.iteration + 1,
     )
     numbers = {**learned.statistics, **bonus.statistics, **updated.statistics}
@@ -156,7 +139,7 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
     record = {
         "members": [cohort.first, cohort.first + cohort.size],
         "iteration": iteration,
-        "steps": int(rollout.position.num_steps),
+        "steps": steps,
         "return": recent_mean(recent).tolist(),
         "episodes": np.bincount(rollout.episodes.member, minlength=cohort.size).tolist(),
         "diverged": cohort.task.num_diverged - diverged,
@@ -168,9 +151,9 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
 def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: Rollout) -> WeighedBonus:
     """The bonus as a reward beside the task's: by the paper's factor, or as a share of what the task pays."""
     config = cohort.config
-    weight = fading(int(state.position.num_steps) / config.steps_per_member, config.fade)
+    weight = fading(int(state.position.num_steps) / config.steps_per_member, config.fade) * state.guard
     if config.diversity is None:
-        return WeighedBonus(weight * config.alpha * bonus.value, state.scale)
+        return WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale)
     return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
 
 
@@ -199,6 +182,7 @@ def _initial_state(cohort: Cohort) -> LoopState:
         position=start_position(task, size, seeds),
         method=cohort.method.init(cohort.keys, Setting(task.action_size, size), earlier),
         scale=initial_scale(size),
+        guard=np.ones(size),
         recent=np.full((size, RECENT_EPISODES), np.nan),
         kept=BestPolicy(cohort.learner.export(learner), np.full(size, -np.inf)),
         iteration=np.array(0),
@@ -208,53 +192,6 @@ def _initial_state(cohort: Cohort) -> LoopState:
 def _env_seeds(seed: int, member: int, count: int) -> list[int]:
     """Seeds of a member's environments, the same in whatever cohort it trains."""
     return np.random.SeedSequence([seed, member]).generate_state(count, np.uint64).tolist()
-
-
-def _kept(cohort: Cohort, state: LoopState, newest: PolicyState, steps: int) -> BestPolicy:
-    """What a member would keep now. A gait learned with noise may fall without it, and not just before."""
-    kept, keep = state.kept, cohort.config.keep
-    due = keep == "best-episode" or _validations(cohort, steps) > _validations(
-        cohort, state.position.num_steps
-    )
-    alone = np.isneginf(kept.score).all() and (not due or steps >= cohort.config.steps_per_member)
-    if keep == "last" or (keep == "validated" and alone):
-        return BestPolicy(newest, kept.score)
-    if not due:
-        return kept
-    starts = _CHOOSING if keep == "best-episode" else _VALIDATING
-    outcome = _judged(cohort, newest, cohort.config.variation, starts)
-    score = outcome.total_reward.reshape(cohort.size, len(starts)).mean(axis=1)
-    better = score > kept.score
-    chosen = jax.tree.map(
-        lambda new, old: np.where(better.reshape(-1, *[1] * (np.ndim(new) - 1)), new, old),
-        newest,
-        kept.policies,
-    )
-    return BestPolicy(jax.tree.map(_like, newest, chosen), np.maximum(score, kept.score))
-
-
-def _validations(cohort: Cohort, steps: int | np.ndarray) -> int:
-    """How many tests are due when a member has made so many steps."""
-    late = 1 - (1 - int(steps) / cohort.config.steps_per_member) / VALIDATED_SHARE
-    return math.floor(VALIDATIONS * min(max(late, 0.0), 1.0) + 1e-9)
-
-
-def _like(leaf: Any, value: np.ndarray) -> Any:
-    return value.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else jax.numpy.asarray(value, leaf.dtype)
-
-
-def _judged(cohort: Cohort, policies: PolicyState, variation: str | None, seeds: Sequence[int]) -> Outcome:
-    """Episodes with mean actions in one world, the same starts for every member."""
-    config, trained_on = cohort.config, TrainedOn.of(cohort.run.manifest)
-    jobs = [Job(member, variation, seed) for member in range(cohort.size) for seed in seeds]
-
-    def actor(members: Sequence[int], num_envs: int) -> Actor:
-        return cohort.learner.actor(member_of(policies, np.array(members)), num_envs, ALONE)
-
-    def make(count: int) -> Task:
-        return trained_on.make(config, num_envs=count, num_threads=cohort.threads)
-
-    return run_episodes(actor, make, jobs)
 
 
 def _save(cohort: Cohort, state: LoopState) -> None:
@@ -271,6 +208,7 @@ def _restore(cohort: Cohort, like: LoopState, checkpoint: Checkpoint) -> LoopSta
     cohort.task.restore(checkpoint.section("task."))
     cohort.learner.restore(checkpoint.section("learner."))
     unknown = {f".scale{name}": array for name, array in flatten_tree(like.scale).items()}
+    unknown[".guard"] = like.guard
     unknown[_NUM_STEPS] = np.array(_steps_done(cohort, checkpoint))
     return unflatten_tree(like, unknown | migrated_state(checkpoint.section("state")))
 
@@ -281,37 +219,19 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
     actor = cohort.learner.actor(policies, config.envs, TRAINING_TILE)
     fresh = _collect(cohort, actor, state.position, int(state.iteration))
     metrics = cohort.method.metrics(state.method, fresh)
-    scores = _scores(cohort, state)
+    earned = scores(cohort, policies, cohort.learner.export(state.learner))
     recent = recent_mean(state.recent)
     exported = cohort.method.export(state.method)
     finished = jax.tree.map(np.asarray, (policies, cohort.learner.critic(state.learner)))
     for row in range(cohort.size):
         summary = {
-            **{name: float(values[row]) for name, values in scores.items()},
+            **{name: float(values[row]) for name, values in earned.items()},
             "training_return": float(recent[row]),
             **{name: float(values[row]) for name, values in metrics.items()},
         }
         policy, critic = member_of(finished, row)
         tensors = member_tensors(policy, critic, exported[row])
         cohort.run.save_member(cohort.first + row, tensors, int(state.position.num_steps), summary)
-
-
-def _scores(cohort: Cohort, state: LoopState) -> dict[str, np.ndarray]:
-    """What finished members earn: nominally, in their training's variation, with last weights if not kept."""
-    config, kept = cohort.config, state.kept.policies
-    judged = {"nominal": (kept, None)} | ({"variation": (kept, config.variation)} if config.variation else {})
-    if config.keep != "last":
-        judged["last"] = (cohort.learner.export(state.learner), None)
-    found: dict[str, np.ndarray] = {}
-    for name, (policies, variation) in judged.items():
-        outcome = _judged(cohort, policies, variation, range(NOMINAL_EPISODES))
-        returns, fell, speed = (
-            values.reshape(cohort.size, NOMINAL_EPISODES)
-            for values in (outcome.total_reward, outcome.fell, outcome.speed)
-        )
-        found |= {f"{name}_return": returns.mean(axis=1), f"{name}_std": returns.std(axis=1)}
-        found |= {f"{name}_falls": fell.mean(axis=1), f"{name}_speed": speed.mean(axis=1)}
-    return {name: values for name, values in found.items() if np.isfinite(values).all()}
 
 
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:

@@ -9,6 +9,9 @@ with the bonus u, its running mean c and standard deviation s, the running mean 
 reward, and the diversity d that a user asks for: d = 0.2 lets the bonus move the reward by a fifth of what
 the task pays. Less its mean, the bonus rewards no mere survival, nor punishes it. w fades with the share p of
 training that is over: first a member finds its own way, then it becomes good at it.
+
+The paper asks for the largest diversity with E[R] ≥ b. A guard is that constraint's multiplier: it shrinks
+the bonus while a member earns less than b, and lets it grow again otherwise.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from jaxtyping import Float
 _SHARE = 0.1
 """Weight of the newest rollout in the running means."""
 _SMALLEST = 1e-9
+_GUARD_STEP = 0.9
+"""What a guard is multiplied with after a rollout in which its member is behind."""
 
 
 class BonusScale(NamedTuple):
@@ -49,13 +54,24 @@ def fading(progress: float, fade: float) -> float:
     return float(np.clip(2 - 2 * progress / fade, 0.0, 1.0)) if fade else 1.0
 
 
+def guarded(
+    guard: Float[np.ndarray, " member"], earned: Float[np.ndarray, " member"], least: float
+) -> Float[np.ndarray, " member"]:
+    """The guard after a rollout: smaller where a member earns less than `least`, else larger, at most 1.
+
+    Nothing changes where either is not known.
+    """
+    step = np.where(earned < least, _GUARD_STEP, np.where(earned >= least, 1 / _GUARD_STEP, 1.0))
+    return np.minimum(guard * step, 1.0)
+
+
 def weigh(
     scale: BonusScale,
     value: Float[np.ndarray, "time member env"],
     task_reward: Float[np.ndarray, "time member env"],
-    factor: float,
+    factor: Float[np.ndarray, " member"],
 ) -> WeighedBonus:
-    """The bonus measured against the task's reward; `factor` = w(p)·d."""
+    """The bonus measured against the task's reward; `factor` = w(p)·d, with the guard."""
     samples = (0, 2)
     newest = BonusScale(value.mean(samples), value.std(samples), np.abs(task_reward).mean(samples))
     scale = BonusScale(*(running_mean(old, new) for old, new in zip(scale, newest, strict=True)))

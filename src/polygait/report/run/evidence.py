@@ -16,6 +16,7 @@ import polars as pl
 from polygait.adaptation import Adaptation, read_adaptation
 from polygait.errors import UserError
 from polygait.evaluation import read_rows
+from polygait.keeping import NOMINAL_EPISODES
 from polygait.population.manifest import MemberEntry
 from polygait.report.names import counted
 from polygait.report.web.parts import Gap
@@ -23,7 +24,6 @@ from polygait.resilience import stands_still
 from polygait.storage.files import read_bounded
 from polygait.suites import MESH
 from polygait.tasks.registry import task_names
-from polygait.training import NOMINAL_EPISODES
 
 STANDS_STILL = "stands still"
 _LARGEST_FILE = 2**30

@@ -48,7 +48,11 @@ def train_command(config: RunConfig, out: str) -> str:
 
 def _settings(config: RunConfig, base: RunConfig) -> list[str]:
     """Every setting that differs, as section.field=value; those of other methods mean nothing here."""
-    found = [] if config.keep == base.keep else [f"keep={config.keep}"]
+    found = [
+        f"{name}={setting_text(getattr(config, name))}"
+        for name in ("keep", "fade", "guard")
+        if getattr(config, name) != getattr(base, name)
+    ]
     for name, value in config.task_options.items():
         if base.task_options.get(name) != value:
             found.append(f"task.{name}={json.dumps(value)}")  # JSON's scalars are TOML's
