@@ -528,9 +528,9 @@ def test_a_run_remembers_its_configuration(task, preset, method):
     again = RunConfig.from_json(json.loads(json.dumps(run.to_json())))
     assert again == run
     hints = typing.get_type_hints(RunConfig)
-    # Changed worlds are written down where there are any, so that a run without keeps its name.
-    assert set(run.to_json()) == set(hints) - {"variation", "worlds", "curriculum"}
-    changed = dataclasses.replace(run, variation="broken-foot", worlds="delay=1", curriculum=0.5)
+    # Changed worlds and a guard are written down where there are any, so that a run without keeps its name.
+    assert set(run.to_json()) == set(hints) - {"variation", "worlds", "curriculum", "guard"}
+    changed = dataclasses.replace(run, variation="broken-foot", worlds="delay=1", curriculum=0.5, guard=0.8)
     assert set(changed.to_json()) == set(hints)
     assert RunConfig.from_json(json.loads(json.dumps(changed.to_json()))) == changed
 
