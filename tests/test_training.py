@@ -284,8 +284,8 @@ def test_recent_returns_forget_the_oldest(tmp_path, monkeypatch):
 def test_members_are_judged_by_mean_actions_from_ten_starts(tmp_path, monkeypatch):
     seen = Seen(monkeypatch)
     population = tiny.train(tmp_path / "run", iterations=1)
-    for member, (policy, returns) in zip(population.members, seen.judged, strict=True):
-        assert len(returns) == 10
+    for member, (policy, returns) in zip(population.members, seen.judged[::2], strict=True):
+        assert len(returns) == 10  # and as many with the last weights
         assert member.summary["nominal_return"] == pytest.approx(returns.mean())
         assert member.summary["nominal_std"] == pytest.approx(returns.std())
         np.testing.assert_array_equal(
