@@ -338,6 +338,14 @@ def test_an_override_is_read_in_its_own_type_and_changes_nothing_else(path):
                 assert read(run, other) == read(before, other)
 
 
+@pytest.mark.parametrize("method", ["multi", "pg", "smerl", "dvd"])
+def test_a_guard_is_for_methods_that_find_members_one_after_another(method):
+    with pytest.raises(UserError, match=f"guard holds the bonus .*; {method} has none such"):
+        resolved("guard=0.8", method=method)
+    with pytest.raises(UserError, match=r"guard must lie in \[0, 1\]"):
+        resolved("guard=1.5")
+
+
 def test_the_last_override_of_several_holds():
     run = resolved("ppo.epochs=3", "dir.epochs=8", "ppo.epochs=6")
     assert (run.learner.epochs, run.method_config.epochs) == (6, 8)

@@ -223,6 +223,10 @@ def _problems_together(run: RunConfig) -> list[str]:
         found.append(f"fade must lie in [0, 1], got {run.fade}.")
     if not 0 <= run.guard <= 1:
         found.append(f"guard must lie in [0, 1], got {run.guard}.")
+    if run.guard and (run.simultaneous or not method.has_bonus):
+        found.append(
+            f"guard holds the bonus of later members to the first one's pace; {run.method} has none such."
+        )
     return found + method.problems(run.method_config, run.members, steps)
 
 

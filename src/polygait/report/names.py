@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polygait.diversity.registry import METHODS
+from polygait.study.study_file import method_of
 
 
 def ordered_methods(methods: Iterable[str]) -> list[str]:
     """Methods in the paper's order, others behind; each once."""
     known = set(METHODS.names())
-    rank = {name: METHODS.find(_plain(name)).rank if _plain(name) in known else 1000 for name in set(methods)}
+    rank = {
+        name: METHODS.find(method_of(name)).rank if method_of(name) in known else 1000
+        for name in set(methods)
+    }
     return sorted(rank, key=lambda name: (rank[name], name))
 
 
@@ -23,12 +27,8 @@ def method_title(method: str) -> str:
 
 def method_colour(method: str) -> str:
     """The same in all figures; a variant's is darker than its method's."""
-    colour = METHODS.find(_plain(method)).colour if _plain(method) in METHODS.names() else "#7F7F7F"
-    return colour if method == _plain(method) else _darker(colour)
-
-
-def _plain(method: str) -> str:
-    return method.partition(":")[0]
+    colour = METHODS.find(method_of(method)).colour if method_of(method) in METHODS.names() else "#7F7F7F"
+    return colour if method == method_of(method) else _darker(colour)
 
 
 def _darker(colour: str) -> str:
