@@ -248,6 +248,7 @@ CHANGES = {
     "ppo.minibatch_size": ("1_024", 1024),
     "ppo.epochs": ("5", 5),
     "ppo.discount": ("1", 1.0),
+    "ppo.final_discount": ("0.998", 0.998),
     "ppo.gae_lambda": ("0.9", 0.9),
     "ppo.clip_ratio": ("0.2", 0.2),
     "ppo.value_coefficient": ("0.5", 0.5),

@@ -41,7 +41,7 @@ GAE = [
 @pytest.mark.parametrize(("terminated", "truncated", "bootstrap", "expected"), GAE)
 def test_generalised_advantage(terminated, truncated, bootstrap, expected):
     config = replace(CONFIG, bootstrap_truncation=bootstrap)
-    advantage = generalised_advantage(experience(terminated, truncated), config)
+    advantage = generalised_advantage(experience(terminated, truncated), config.discount, config)
     np.testing.assert_allclose(advantage[:, 0], expected, rtol=1e-6)
 
 
@@ -58,22 +58,22 @@ RETURNS = [
 @pytest.mark.parametrize(("terminated", "truncated", "bootstrap", "expected"), RETURNS)
 def test_monte_carlo_return(terminated, truncated, bootstrap, expected):
     config = replace(CONFIG, bootstrap_truncation=bootstrap)
-    returns = monte_carlo_return(experience(terminated, truncated), config)
+    returns = monte_carlo_return(experience(terminated, truncated), config.discount, config)
     np.testing.assert_allclose(returns[:, 0], expected, rtol=1e-6)
 
 
 def test_value_targets():
     lived = experience()
-    advantage = generalised_advantage(lived, CONFIG)
-    np.testing.assert_allclose(value_target(lived, advantage, CONFIG), advantage + lived.value)
+    advantage = generalised_advantage(lived, CONFIG.discount, CONFIG)
+    np.testing.assert_allclose(value_target(lived, advantage, CONFIG.discount, CONFIG), advantage + lived.value)
     monte_carlo = replace(CONFIG, value_target="monte-carlo")
     np.testing.assert_allclose(
-        value_target(lived, advantage, monte_carlo), monte_carlo_return(lived, monte_carlo)
+        value_target(lived, advantage, 0.5, monte_carlo), monte_carlo_return(lived, 0.5, monte_carlo)
     )
 
 
 def test_a_broken_state_after_failure_poisons_nothing():
     lived = experience(terminated=(1,))
     lived = lived._replace(next_value=lived.next_value.at[1].set(jnp.nan))
-    assert np.isfinite(generalised_advantage(lived, CONFIG)).all()
-    assert np.isfinite(monte_carlo_return(lived, CONFIG)).all()
+    assert np.isfinite(generalised_advantage(lived, CONFIG.discount, CONFIG)).all()
+    assert np.isfinite(monte_carlo_return(lived, CONFIG.discount, CONFIG)).all()

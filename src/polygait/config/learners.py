@@ -43,6 +43,9 @@ class PPOConfig:
     """Ask the critic for advantages and value targets anew before every epoch, not once for all of them."""
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
+    final_discount: float = 0.0
+    """Where the discount ends: 1 − γ goes there by equal factors in anneal_iterations, so that who has learned to
+    run learns not to fall; 0 keeps it at discount."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation: 0 trusts the critic, 1 trusts the returns."""
     clip_ratio: float = 0.25
@@ -99,6 +102,11 @@ class PPOConfig:
             found.append(
                 f"ppo.action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}."
             )
+        if self.final_discount and not (self.discount < 1 and self.final_discount < 1):
+            found.append(
+                "ppo.final_discount and ppo.discount must be below 1 where one goes to the other, got "
+                f"{self.final_discount} and {self.discount}."
+            )
         if self.final_std and self.learn_std:
             found.append(
                 "ppo.final_std is for a standard deviation that is not learned; leave it at 0 with "
@@ -131,7 +139,7 @@ class PPOConfig:
             "episodes_per_iteration",
         ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
-        for name in ("discount", "gae_lambda", "anneal_start", "anneal_to"):
+        for name in ("discount", "final_discount", "gae_lambda", "anneal_start", "anneal_to"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
             rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"

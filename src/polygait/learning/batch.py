@@ -37,13 +37,18 @@ class PreparedBatch(NamedTuple):
 
 
 def prepare_batch(
-    rollout: Rollout, reward: Float[np.ndarray, "time member env"], normalizer: Normalizer, config: PPOConfig
+    rollout: Rollout,
+    reward: Float[np.ndarray, "time member env"],
+    normalizer: Normalizer,
+    config: PPOConfig,
+    discount: float | None = None,
 ) -> PreparedBatch:
     """Normalise a rollout and learn from it how to normalise.
 
     `reward` is the task's reward with any bonus already in it. Observations are normalised with the
     statistics that the policy acted with, which then take in this rollout; rewards are scaled with
-    statistics that already know this rollout, since nothing has used them yet.
+    statistics that already know this rollout, since nothing has used them yet. `discount` is today's γ, where
+    it changes.
     """
     observation, next_observation = rollout.observation, rollout.next_observation
     moments, scale = normalizer
@@ -53,7 +58,7 @@ def prepare_batch(
         moments = merge_moments(normalizer.observation, rollout.observation)
     if config.scale_rewards:
         ended = rollout.terminated | rollout.truncated
-        scale = update_reward_scale(normalizer.reward, reward, ended, config.discount)
+        scale = update_reward_scale(normalizer.reward, reward, ended, discount or config.discount)
         reward = scale_reward(scale, reward)
     batch = Batch(
         observation=observation,

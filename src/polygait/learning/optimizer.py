@@ -1,4 +1,4 @@
-"""How far an update goes: the optimiser, and what changes in it from iteration to iteration."""
+"""How far an update goes and looks: the optimiser, and what changes from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -72,6 +72,14 @@ def exploration_std(iteration: int | float, config: PPOConfig) -> float:
     """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
     final_std = config.final_std or config.action_std
     return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
+
+
+def discount_at(iteration: int | float, config: PPOConfig) -> float:
+    """γ: the horizon 1/(1 − γ) grows (or shrinks) by equal factors from that of discount to any final one."""
+    if not config.final_discount:
+        return config.discount
+    first, final = 1 - config.discount, 1 - config.final_discount
+    return 1 - first * (final / first) ** _progress(iteration, config)
 
 
 def _progress(iteration: int | float, config: PPOConfig) -> float:

@@ -32,6 +32,7 @@ from polygait.learning.member_batch import MemberBatch, share_of
 from polygait.learning.networks import Critic, Policy
 from polygait.learning.optimizer import (
     Span,
+    discount_at,
     exploration_std,
     learning_rate,
     make_optimizer,
@@ -165,13 +166,14 @@ def ppo_update(
     orders = [sample_order(seed, samples, config.epochs, config.minibatch_size) for seed in seeds]
     stages = [_stages(order, samples, config) for order in orders]
     rate = jnp.float32(learning_rate(span.start, config))
+    discounts = [jnp.float32(discount_at(span.start, config))] * num_members
     statistics: list[PPOStatistics] = []
     with ThreadPoolExecutor() as pool:
         each = partial(_each_member, pool, config)
         acted = list(each(_log_probability, members, shares))
         for orders in zip(*stages, strict=True):
             schedules = [UpdateSchedule(order, rate) for order in orders]
-            batches = list(each(_advantages, members, shares, acted))
+            batches = list(each(_advantages, members, shares, acted, discounts))
             # The critic's program is the longer one: started first, it leaves no core idle at the end.
             critics = each(_improve_critic, members, batches, schedules)
             policies = each(_improve_policy, members, batches, schedules)
@@ -231,7 +233,11 @@ def _log_probability(learner: PPONetworks, batch: MemberBatch, config: PPOConfig
 
 @_compiled
 def _advantages(
-    learner: PPONetworks, batch: MemberBatch, log_probability: Float[Array, " sample"], config: PPOConfig
+    learner: PPONetworks,
+    batch: MemberBatch,
+    log_probability: Float[Array, " sample"],
+    discount: Float[Array, ""],
+    config: PPOConfig,
 ) -> AdvantageBatch:
     """Advantages and value targets of one member's rollout, as its critic sees it now."""
     value = learner.critic(batch.observation)
@@ -244,8 +250,8 @@ def _advantages(
         value=value,
         next_value=following.reshape(value.shape),
     )
-    advantage = generalised_advantage(experience, config)
-    target = value_target(experience, advantage, config)
+    advantage = generalised_advantage(experience, discount, config)
+    target = value_target(experience, advantage, discount, config)
     variance = jnp.var(target, where=batch.sample)
     unexplained = jnp.var(target - experience.value, where=batch.sample)
     return AdvantageBatch(

@@ -20,7 +20,7 @@ from polygait.learning.normalizer import (
     initial_moments,
     initial_normalizer,
 )
-from polygait.learning.optimizer import Span, exploration_std
+from polygait.learning.optimizer import Span, discount_at, exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
 
@@ -86,8 +86,9 @@ class PPO(Learner):
         keys: Key[Array, " member"],
         iteration: int,
     ) -> LearnerUpdate:
-        prepared = prepare_batch(rollout, reward, state.normalizer, self.config)
-        span = _span(rollout, self.config) if rollout.varies else None
+        span = _span(rollout, self.config) if rollout.varies else Span(iteration, iteration + 1)
+        discount = discount_at(span.start, self.config)
+        prepared = prepare_batch(rollout, reward, state.normalizer, self.config, discount)
         networks, statistics = ppo_update(state.networks, prepared.batch, keys, iteration, self.config, span)
         return LearnerUpdate(PPOState(networks, prepared.normalizer), statistics._asdict())
 
