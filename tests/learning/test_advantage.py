@@ -65,7 +65,9 @@ def test_monte_carlo_return(terminated, truncated, bootstrap, expected):
 def test_value_targets():
     lived = experience()
     advantage = generalised_advantage(lived, CONFIG.discount, CONFIG)
-    np.testing.assert_allclose(value_target(lived, advantage, CONFIG.discount, CONFIG), advantage + lived.value)
+    np.testing.assert_allclose(
+        value_target(lived, advantage, CONFIG.discount, CONFIG), advantage + lived.value
+    )
     monte_carlo = replace(CONFIG, value_target="monte-carlo")
     np.testing.assert_allclose(
         value_target(lived, advantage, 0.5, monte_carlo), monte_carlo_return(lived, 0.5, monte_carlo)

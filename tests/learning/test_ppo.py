@@ -106,7 +106,9 @@ def test_recomputed_advantages_are_those_of_the_newer_critic():
     acted, newer = probes.member(learner.policy), probes.member(first)
     own: Any = jax.tree.map(lambda array: jnp.asarray(array[:, 0]), lived)
     values = newer.critic(own.observation), newer.critic(own.next_observation)
-    advantage = generalised_advantage(Experience(own.reward, own.terminated, own.truncated, *values), once.discount, once)
+    advantage = generalised_advantage(
+        Experience(own.reward, own.terminated, own.truncated, *values), once.discount, once
+    )
     seen, done = own.observation.reshape(48, 5), own.action.reshape(48, 2)
     samples = PolicySamples(seen, done, acted.log_probability(seen, done), advantage.reshape(48))
     gradient = jax.grad(lambda policy: policy_loss(policy, samples, once)[0])(newer.policy)
@@ -156,7 +158,9 @@ CHANGES = {
     "episodes_per_iteration": 6,
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
-NEEDS = {name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "final_std", "final_discount")}
+NEEDS = {
+    name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "final_std", "final_discount")
+}
 """What must be on for an option to act."""
 
 

@@ -152,7 +152,8 @@ def test_advantages_are_those_of_each_episode_alone(bootstrap, target):
     batch = learning.prepare_batch(rollout, rollout.reward, state.normalizer, config).batch
     share = share_of(batch, 0, config)
     networks = probes.member(state.networks)
-    found = _advantages(networks, share, _log_probability(networks, share, config), config)
+    acted, discount = _log_probability(networks, share, config), jnp.float32(config.discount)
+    found = _advantages(networks, share, acted, discount, config)
     count = len(rollout.reward)
     assert len(found.advantage) == padding.SMALLEST_ROOM > count
     advantage, value_target = advantages_by_hand(rollout, networks.critic, config)

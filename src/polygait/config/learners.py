@@ -44,8 +44,8 @@ class PPOConfig:
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     final_discount: float = 0.0
-    """Where the discount ends: 1 − γ goes there by equal factors in anneal_iterations, so that who has learned to
-    run learns not to fall; 0 keeps it at discount."""
+    """Where γ ends: 1 − γ goes there by equal factors in anneal_iterations, so that who has learned to run
+    learns not to fall; 0 keeps it at discount."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation: 0 trusts the critic, 1 trusts the returns."""
     clip_ratio: float = 0.25

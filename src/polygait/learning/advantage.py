@@ -10,7 +10,6 @@ from jaxtyping import Array, Bool, Float
 
 from polygait.config import PPOConfig
 
-
 Discount = float | Float[Array, ""]
 """γ, which may change from one update to the next (optimizer.py)."""
 
