@@ -17,6 +17,7 @@ from polygait.cohort import Cohort, make_cohort
 from polygait.config import AdaptConfig, FinetuneConfig
 from polygait.errors import UserError
 from polygait.finetuning import begin_finetuning
+from polygait.learning.optimizer import discount_at
 from polygait.learning.stacking import member_of
 from polygait.population.population import section
 from polygait.population.store import RunFolder
@@ -202,6 +203,13 @@ def test_a_member_that_was_trained_in_worlds_goes_on_without_them():
     resolved = resolve_finetuning(resolve(wanted), FinetuneConfig(0, 64), WORLD)
     assert (resolved.worlds, resolved.curriculum, resolved.method) == ("", 0.0, "multi")
     assert (resolved.variation, resolved.members) == (WORLD, 1)
+
+
+def test_a_member_whose_horizon_grew_goes_on_with_the_last_one():
+    """Its critic knows no other."""
+    wanted = pg.TrainConfig("hopper", members=1, steps=64, overrides=("ppo.final_discount=0.997",))
+    learner = resolve_finetuning(resolve(wanted), FinetuneConfig(0, 64), WORLD).learner
+    assert discount_at(0, learner) == discount_at(1, learner) == 0.997
 
 
 @pytest.mark.slow

@@ -92,7 +92,7 @@ def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str
         members=1,
         steps=config.steps,
         seed=config.seed,
-        learner=dataclasses.replace(origin.learner, **learner.finetuning),
+        learner=learner.to_go_on(origin.learner),
         variation=variation,
     )
     problems = seed_problems(config.seed)

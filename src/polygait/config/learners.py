@@ -44,8 +44,8 @@ class PPOConfig:
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     final_discount: float = 0.0
-    """Where γ ends: 1 − γ goes there by equal factors in anneal_iterations, so that who has learned to run
-    learns not to fall; 0 keeps it at discount."""
+    """Where γ ends, if above discount: the horizon 1/(1 − γ) grows by equal factors in anneal_iterations, so
+    that who has learned to run learns not to fall."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation: 0 trusts the critic, 1 trusts the returns."""
     clip_ratio: float = 0.25
@@ -102,11 +102,8 @@ class PPOConfig:
             found.append(
                 f"ppo.action_std must lie inside std_bounds {self.std_bounds}, got {self.action_std}."
             )
-        if self.final_discount and not (self.discount < 1 and self.final_discount < 1):
-            found.append(
-                "ppo.final_discount and ppo.discount must be below 1 where one goes to the other, got "
-                f"{self.final_discount} and {self.discount}."
-            )
+        if self.final_discount == 1 > self.discount:
+            found.append("ppo.final_discount must be below 1: no horizon grows without end.")
         if self.final_std and self.learn_std:
             found.append(
                 "ppo.final_std is for a standard deviation that is not learned; leave it at 0 with "

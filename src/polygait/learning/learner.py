@@ -67,8 +67,6 @@ class Learner(ABC):
     """Its settings, a frozen dataclass: see config/learners.py for what is asked of it."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Values of Config that differ from its defaults, per preset."""
-    finetuning: ClassVar[Mapping[str, Any]] = {}
-    """Values of Config with which a finished member goes on learning, whatever it was trained with."""
     envs: ClassVar[Mapping[str, int]]
     """Environments per member, per preset."""
     off_policy: ClassVar[bool] = False
@@ -81,6 +79,11 @@ class Learner(ABC):
         self.config = config
         self.sizes = sizes
         self.num_envs = num_envs
+
+    @classmethod
+    def to_go_on(cls, config: Any) -> Any:
+        """The settings with which a finished member that was trained with these goes on learning."""
+        return config
 
     @abstractmethod
     def init(self, keys: Key[Array, " member"]) -> Any:

@@ -75,8 +75,8 @@ def exploration_std(iteration: int | float, config: PPOConfig) -> float:
 
 
 def discount_at(iteration: int | float, config: PPOConfig) -> float:
-    """γ: the horizon 1/(1 − γ) grows (or shrinks) by equal factors from that of discount to any final one."""
-    if not config.final_discount:
+    """γ: the horizon 1/(1 − γ) grows by equal factors from that of discount to a longer final one."""
+    if config.final_discount <= config.discount:
         return config.discount
     first, final = 1 - config.discount, 1 - config.final_discount
     return 1 - first * (final / first) ** _progress(iteration, config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -59,9 +60,12 @@ class PPO(Learner):
         },
     }
 
-    finetuning = {"anneal_iterations": None}  # over the steps that are asked for now
-
     config: PPOConfig
+
+    @classmethod
+    def to_go_on(cls, config: PPOConfig) -> PPOConfig:
+        """The step size falls over the steps that are asked for now; the critic keeps its horizon."""
+        return replace(config, anneal_iterations=None, discount=max(config.discount, config.final_discount))
 
     def init(self, keys: Key[Array, " member"]) -> PPOState:
         networks = initial_networks(keys, self.sizes, self.config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -32,9 +33,13 @@ class SAC(Learner):
     envs = {"robust": 16, "paper": 16}
     off_policy = True
     log_interval = 32
-    finetuning = {"initial_temperature": 0.1}  # an able policy that is paid for noise alone forgets its gait
 
     config: SACConfig
+
+    @classmethod
+    def to_go_on(cls, config: SACConfig) -> SACConfig:
+        """With a small temperature: an able policy that is paid for noise alone forgets its gait."""
+        return replace(config, initial_temperature=0.1)
 
     def __init__(self, config: SACConfig, sizes: Sizes, num_envs: int) -> None:
         super().__init__(config, sizes, num_envs)
