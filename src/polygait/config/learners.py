@@ -67,8 +67,8 @@ class PPOConfig:
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
     final_std: float = 0.0
-    """Where a standard deviation that is not learned ends: it goes there linearly in anneal_iterations, and
-    0 keeps it at action_std."""
+    """Where a standard deviation that is not learned ends: it goes there linearly in anneal_iterations, and 0
+    keeps it at action_std. With learn_std this acts on nothing."""
     learn_std: bool = False
     """Learn one standard deviation per action dimension, the same in every state."""
     std_bounds: tuple[float, float] = (0.05, 1.0)
@@ -104,11 +104,6 @@ class PPOConfig:
             )
         if self.final_discount == 1 > self.discount:
             found.append("ppo.final_discount must be below 1: no horizon grows without end.")
-        if self.final_std and self.learn_std:
-            found.append(
-                "ppo.final_std is for a standard deviation that is not learned; leave it at 0 with "
-                f"learn_std, got {self.final_std}."
-            )
         if self.epochs * self.rollout_steps < self.minibatch_size:
             found.append(
                 f"ppo.minibatch_size must not exceed epochs × rollout_steps, {self.epochs} × "

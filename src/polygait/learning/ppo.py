@@ -181,7 +181,7 @@ def ppo_update(
             members = [update.learner for update in updates]
             statistics.append(_statistics(updates))
     improved = stacked(members)
-    if config.final_std:
+    if config.final_std and not config.learn_std:
         improved = dataclasses.replace(
             improved, policy=improved.policy.exploring(exploration_std(span.end, config))
         )
