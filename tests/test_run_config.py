@@ -191,6 +191,13 @@ def test_the_papers_walker_has_the_feet_of_its_time():
     }
 
 
+def test_the_hoppers_horizon_grows_unless_told_otherwise():
+    assert resolved(task="hopper").learner.final_discount == 0.997
+    assert resolved("ppo.final_discount=0", task="hopper").learner.final_discount == 0
+    assert resolved(task="hopper", preset="paper").learner.final_discount == 0
+    assert resolved(task="walker").learner.final_discount == 0
+
+
 def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
     assert resolved(task="ant").learner.learn_std
     assert not resolved("ppo.learn_std=false", task="ant").learner.learn_std
