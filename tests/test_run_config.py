@@ -191,13 +191,6 @@ def test_the_papers_walker_has_the_feet_of_its_time():
     }
 
 
-def test_the_hoppers_horizon_grows_unless_told_otherwise():
-    assert resolved(task="hopper").learner.final_discount == 0.997
-    assert resolved("ppo.final_discount=0", task="hopper").learner.final_discount == 0
-    assert resolved(task="hopper", preset="paper").learner.final_discount == 0
-    assert resolved(task="walker").learner.final_discount == 0
-
-
 def test_the_ant_learns_its_exploration_noise_unless_told_otherwise():
     assert resolved(task="ant").learner.learn_std
     assert not resolved("ppo.learn_std=false", task="ant").learner.learn_std
@@ -256,6 +249,7 @@ CHANGES = {
     "ppo.epochs": ("5", 5),
     "ppo.discount": ("1", 1.0),
     "ppo.final_discount": ("0.998", 0.998),
+    "ppo.final_start": ("0.7", 0.7),
     "ppo.gae_lambda": ("0.9", 0.9),
     "ppo.clip_ratio": ("0.2", 0.2),
     "ppo.value_coefficient": ("0.5", 0.5),

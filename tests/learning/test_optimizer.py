@@ -41,18 +41,23 @@ def test_the_step_size_falls_to_its_last_share():
 
 
 def test_noise_goes_linearly_to_its_final_std():
-    config = replace(CONFIG, anneal_iterations=4, final_std=0.2)
+    config = replace(CONFIG, anneal_iterations=4, final_std=0.2, final_start=0.0)
     assert [exploration_std(iteration, config) for iteration in (0, 1, 4, 5)] == pytest.approx(
         [0.4, 0.35, 0.2, 0.2]
     )
     assert exploration_std(3, replace(config, final_std=0.0)) == 0.4
+    late = replace(config, final_start=0.5)
+    assert [exploration_std(iteration, late) for iteration in (0, 2, 3, 4, 5)] == pytest.approx(
+        [0.4, 0.4, 0.3, 0.2, 0.2]
+    )
     assert exploration_std(3, replace(config, anneal_iterations=0)) == 0.4
 
 
 def test_the_horizon_grows_by_equal_factors_to_its_final_discount():
-    config = replace(CONFIG, anneal_iterations=4, discount=0.9, final_discount=0.99)
+    config = replace(CONFIG, anneal_iterations=4, discount=0.9, final_discount=0.99, final_start=0.0)
     horizons = [1 / (1 - discount_at(iteration, config)) for iteration in (0, 2, 4, 5)]
     assert horizons == pytest.approx([10, 1000**0.5, 100, 100])
+    assert discount_at(2, replace(config, final_start=0.5)) == pytest.approx(0.9)
     assert discount_at(3, replace(config, final_discount=0.8)) == 0.9
     assert discount_at(3, replace(config, anneal_iterations=0)) == pytest.approx(0.9)
 

@@ -87,7 +87,7 @@ def test_a_first_step_stays_on_the_old_policy():
 
 
 def test_noise_goes_to_its_final_std():
-    config = replace(TINY, anneal_iterations=4, final_std=0.2)
+    config = replace(TINY, anneal_iterations=4, final_std=0.2, final_start=0.0)
     keys = learning.member_keys(jax.random.key(0), 0, 2)
     learner = learning.initial_networks(keys, (5, 2), config)
     updated, statistics = learning.ppo_update(learner, batch(2), keys, 1, config)
@@ -143,6 +143,7 @@ CHANGES = {
     "epochs": 1,
     "discount": 0.5,
     "final_discount": 0.9,
+    "final_start": 0.0,
     "gae_lambda": 0.5,
     "clip_ratio": 0.02,
     "value_coefficient": 1e-4,
@@ -162,7 +163,9 @@ CHANGES = {
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
 NEEDS = {
-    name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "final_std", "final_discount")
+    **{name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to")},
+    **{name: {"anneal_iterations": 4, "final_start": 0.0} for name in ("final_std", "final_discount")},
+    "final_start": {"anneal_iterations": 4, "final_std": 0.2},
 }
 """What must be on for an option to act."""
 

@@ -192,7 +192,7 @@ def test_what_fills_a_batch_has_no_part_in_it(recompute, monkeypatch):
 
 def test_the_step_size_falls_with_steps_not_with_updates():
     """Twice as many steps of experience are twice as far, in however many rollouts they came."""
-    config = replace(CONFIG, anneal_iterations=4, final_std=0.1)
+    config = replace(CONFIG, anneal_iterations=4, final_std=0.1, final_start=0.0)
     learner, rollout = PPO(config, Sizes(3, 2), 3), lived()
     state = learner.init(KEYS)
 

@@ -44,8 +44,8 @@ class PPOConfig:
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     final_discount: float = 0.0
-    """Where γ ends, if above discount: the horizon 1/(1 − γ) grows by equal factors in anneal_iterations, so
-    that who has learned to run learns not to fall."""
+    """Where γ ends, if above discount: from final_start on the horizon 1/(1 − γ) grows by equal factors, so that
+    who has learned to run learns not to fall."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation: 0 trusts the critic, 1 trusts the returns."""
     clip_ratio: float = 0.25
@@ -67,8 +67,10 @@ class PPOConfig:
     action_std: float = 0.4
     """Standard deviation of exploration: fixed, or where learning begins (learn_std)."""
     final_std: float = 0.0
-    """Where a standard deviation that is not learned ends: it goes there linearly in anneal_iterations, and 0
+    """Where a standard deviation that is not learned ends: from final_start on it goes there linearly, and 0
     keeps it at action_std. With learn_std this acts on nothing."""
+    final_start: float = 0.5
+    """The share of anneal_iterations during which discount and standard deviation stay as they began."""
     learn_std: bool = False
     """Learn one standard deviation per action dimension, the same in every state."""
     std_bounds: tuple[float, float] = (0.05, 1.0)
@@ -131,7 +133,7 @@ class PPOConfig:
             "episodes_per_iteration",
         ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
-        for name in ("discount", "final_discount", "gae_lambda", "anneal_start", "anneal_to"):
+        for name in ("discount", "final_discount", "gae_lambda", "anneal_start", "anneal_to", "final_start"):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
             rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"

@@ -63,15 +63,14 @@ def scale_by_kl(desired_kl: float) -> optax.GradientTransformationExtraArgs:
 
 def learning_rate(iteration: int | float, config: PPOConfig) -> float:
     """The size of a step: whole until anneal_start, then falling linearly to its share anneal_to."""
-    falling = max(0.0, _progress(iteration, config) - config.anneal_start)
-    fallen = falling / (1.0 - config.anneal_start) if falling else 0.0
+    fallen = _progress(iteration, config, config.anneal_start)
     return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
 
 
 def exploration_std(iteration: int | float, config: PPOConfig) -> float:
-    """The standard deviation, where it is not learned: linearly from action_std to any final_std."""
-    final_std = config.final_std or config.action_std
-    return config.action_std + (final_std - config.action_std) * _progress(iteration, config)
+    """The standard deviation, where it is not learned: from action_std to any final_std."""
+    final_std, share = config.final_std or config.action_std, _progress(iteration, config, config.final_start)
+    return config.action_std + (final_std - config.action_std) * share
 
 
 def discount_at(iteration: int | float, config: PPOConfig) -> float:
@@ -79,9 +78,10 @@ def discount_at(iteration: int | float, config: PPOConfig) -> float:
     if config.final_discount <= config.discount:
         return config.discount
     first, final = 1 - config.discount, 1 - config.final_discount
-    return 1 - first * (final / first) ** _progress(iteration, config)
+    return 1 - first * (final / first) ** _progress(iteration, config, config.final_start)
 
 
-def _progress(iteration: int | float, config: PPOConfig) -> float:
-    """The share of anneal_iterations that is over; 0 for ever where there are none."""
-    return min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0
+def _progress(iteration: int | float, config: PPOConfig, start: float) -> float:
+    """How much is over of what anneal_iterations leave after the share `start`; 0 where there are none."""
+    over = min(1.0, iteration / config.anneal_iterations) if config.anneal_iterations else 0.0
+    return (over - start) / (1.0 - start) if over > start else 0.0
