@@ -44,8 +44,8 @@ class PPOConfig:
     discount: float = 0.99
     """γ: what a reward one step later is worth."""
     final_discount: float = 0.0
-    """Where γ ends, if above discount: from final_start on the horizon 1/(1 − γ) grows by equal factors, so that
-    who has learned to run learns not to fall."""
+    """Where γ ends, if above discount: from final_start on the horizon 1/(1 − γ) grows by equal factors, so
+    that who has learned to run learns not to fall."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation: 0 trusts the critic, 1 trusts the returns."""
     clip_ratio: float = 0.25
