@@ -94,9 +94,8 @@ def test_noise_goes_to_its_final_std():
     np.testing.assert_allclose(updated.policy.std(), np.full((2, 2), 0.3), rtol=1e-6)
     assert statistics.std == pytest.approx([0.4, 0.4])  # the noise that was learned from
     learned = replace(config, learn_std=True)
-    kept = learning.ppo_update(learning.initial_networks(keys, (5, 2), learned), batch(2), keys, 1, learned)[
-        0
-    ]
+    learner = learning.initial_networks(keys, (5, 2), learned)
+    kept = learning.ppo_update(learner, batch(2), keys, 1, learned)[0]
     np.testing.assert_allclose(kept.policy.std(), np.full((2, 2), 0.4), atol=0.02)
 
 
