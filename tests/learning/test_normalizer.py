@@ -4,6 +4,7 @@ import numpy as np
 
 from polygait.learning.normalizer import (
     CLIP,
+    at_least,
     initial_moments,
     initial_normalizer,
     merge_moments,
@@ -32,6 +33,14 @@ def test_members_keep_their_own_statistics():
     second = merge_moments(initial_moments(1, 4), values[:, 1:])
     for ours, theirs in zip(both, second, strict=True):
         np.testing.assert_array_equal(ours[1:], theirs)
+
+
+def test_what_hardly_moves_is_credited_with_a_spread():
+    values = np.array([[-2.0, -0.1], [2.0, 0.1]]).reshape(2, 1, 1, 2)
+    moments = at_least(merge_moments(initial_moments(1, 2), values), 0.5)
+    np.testing.assert_allclose(moments.variance, [[4.0, 0.25]])
+    seen = normalize(moments, np.array([[[2.0, 0.1]]], np.float32))
+    np.testing.assert_allclose(seen, [[[1.0, 0.2]]], rtol=1e-6)
 
 
 def test_nothing_seen_changes_nothing():

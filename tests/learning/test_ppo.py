@@ -154,6 +154,7 @@ CHANGES = {
     "learn_std": True,
     "std_bounds": (0.1, 0.8),
     "normalize_observations": True,
+    "min_observation_std": 3.0,
     "scale_rewards": True,
     "bootstrap_truncation": False,
     "value_target": "monte-carlo",
@@ -165,6 +166,7 @@ NEEDS = {
     **{name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to")},
     **{name: {"anneal_iterations": 4, "final_start": 0.0} for name in ("final_std", "final_discount")},
     "final_start": {"anneal_iterations": 4, "final_std": 0.2},
+    "min_observation_std": {"normalize_observations": True},
 }
 """What must be on for an option to act."""
 

@@ -77,6 +77,9 @@ class PPOConfig:
     """What a learned standard deviation can never leave."""
     normalize_observations: bool = True
     """Show the networks observations with running mean 0 and variance 1."""
+    min_observation_std: float = 0.0
+    """The least spread an observation is credited with when it is normalised, in its own units: what hardly
+    ever moves, such as the force on a limb that rarely touches, is not blown up."""
     scale_rewards: bool = True
     """Divide rewards by the running standard deviation of the discounted return."""
     bootstrap_truncation: bool = True
@@ -129,6 +132,7 @@ class PPOConfig:
             "entropy_coefficient",
             "anneal_iterations",
             "final_std",
+            "min_observation_std",
             "desired_kl",
             "episodes_per_iteration",
         ):

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Float32
 from polygait.config import PPOConfig
 from polygait.learning.normalizer import (
     Normalizer,
+    at_least,
     merge_moments,
     normalize,
     scale_reward,
@@ -56,6 +57,7 @@ def prepare_batch(
         observation = normalize(normalizer.observation, rollout.observation)
         next_observation = normalize(normalizer.observation, rollout.next_observation)
         moments = merge_moments(normalizer.observation, rollout.observation)
+        moments = at_least(moments, config.min_observation_std)
     if config.scale_rewards:
         ended = rollout.terminated | rollout.truncated
         scale = update_reward_scale(normalizer.reward, reward, ended, discount or config.discount)

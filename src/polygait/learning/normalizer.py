@@ -72,6 +72,11 @@ def merge_moments(moments: Moments, values: Float[np.ndarray, "time member env *
     )
 
 
+def at_least(moments: Moments, std: float) -> Moments:
+    """The same, every value credited with a spread of `std` at least."""
+    return moments._replace(variance=np.maximum(moments.variance, std**2))
+
+
 def normalize(
     moments: Moments, observation: Float32[np.ndarray, "*time member env state"]
 ) -> Float32[np.ndarray, "*time member env state"]:
