@@ -212,6 +212,7 @@ def test_a_crash_at_any_iteration_changes_nothing(at, finished, tmp_path, monkey
     assert_same_run(tmp_path / "run", finished)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "call"), [("save_member", 0), ("clear_checkpoints", 0)])
 @pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
 def test_a_crash_while_members_are_written_changes_nothing(

@@ -128,6 +128,7 @@ def test_every_option_of_smerl_and_dvd_changes_every_member(path, together, tmp_
     assert all(usual[member] != changed[member] for member in usual)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRAIN_CHANGES)
 def test_every_option_of_a_run_changes_its_members(name, usual, tmp_path):
     changed = {name: TRAIN_CHANGES[name]}
@@ -141,6 +142,7 @@ def test_every_option_of_a_run_changes_its_members(name, usual, tmp_path):
     assert digests(tmp_path / "run") != usual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["objective", "bound", "std_floor", "alpha", "members"])
 def test_what_concerns_the_bonus_leaves_the_first_policy_alone(name, tmp_path):
     first = tiny.train(tmp_path / "usual", iterations=2).members[0]

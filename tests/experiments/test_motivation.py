@@ -62,6 +62,7 @@ def test_every_model_is_asked_about_the_same(finished):
     assert len(run.metrics()[-1]["model_loss"]) == 4
 
 
+@pytest.mark.slow
 def test_a_finished_experiment_tells_its_result_again(finished):
     home, result = finished
     again = resume_motivation(home)
@@ -80,6 +81,7 @@ def test_a_killed_experiment_goes_on_to_the_same_bits(finished, tmp_path, monkey
     assert RunFolder.open(tmp_path / "run").metrics() == RunFolder.open(home).metrics()
 
 
+@pytest.mark.slow
 def test_an_experiment_of_0_1_is_told_or_left_to_it(finished, tmp_path):
     """Its result was kept where ours is; what was under way cannot go on to the same bits."""
     home, result = finished

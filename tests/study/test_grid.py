@@ -478,7 +478,7 @@ def test_the_shipped_studies(name, jobs):
 
 def test_studies_come_with_the_package_by_name(tmp_path, monkeypatch, capsys):
     known = study_names()
-    assert {"smoke", "laptop", "paper"} <= set(known) and "faults-seen" not in known  # which is a suite
+    assert {"smoke", "laptop", "paper"} <= set(known)
     assert all(study_purpose(name) for name in known)
     monkeypatch.setattr(sys, "argv", ["polygait", "study", "list", "--json"])
     cli.main()
