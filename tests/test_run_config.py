@@ -261,6 +261,7 @@ CHANGES = {
     "ppo.learn_std": ("true", True),
     "ppo.std_bounds": ("(0.1, 0.9)", (0.1, 0.9)),
     "ppo.normalize_observations": ("False", False),
+    "ppo.deterministic_action": ("clipped-mean", "clipped-mean"),
     "ppo.min_observation_std": ("0.25", 0.25),
     "ppo.scale_rewards": ("false", False),
     "ppo.bootstrap_truncation": ("FALSE", False),

@@ -7,6 +7,7 @@ import pytest
 
 from polygait.config import PPOConfig
 from polygait.learning.acting import ALONE, NumpyPolicy
+from polygait.learning.clipping import clipped_mean
 from polygait.learning.keys import member_keys
 from polygait.learning.networks import Policy
 from polygait.learning.normalizer import Moments, normalize
@@ -45,6 +46,21 @@ def test_agrees_with_the_jax_policy(num_envs, normalized):
     noise, out = np.ones((3, num_envs, 3), np.float32), np.empty((3, num_envs, 3), np.float32)
     acting.act(seen, noise, out)
     np.testing.assert_allclose(out, np.asarray(expected) + 0.4, atol=2e-6)
+
+
+def test_without_noise_it_may_send_what_robots_received_with_it():
+    policy, seen = cohort(3), observations(3, 16)
+    acting = NumpyPolicy(policy, moments(3), 16, clips=True)
+    plain = NumpyPolicy(policy, moments(3), 16)
+    center = plain.mean(seen).copy()
+    received = acting.mean(seen)
+    np.testing.assert_array_equal(received, clipped_mean(center, np.full(3, 0.4, np.float32)))
+    assert np.abs(received - center).max() > 0.05
+    noise = np.random.default_rng(3).normal(size=(3, 16, 3)).astype(np.float32)
+    explored = [np.empty_like(noise) for _ in range(2)]
+    acting.act(seen, noise, explored[0])
+    plain.act(seen, noise, explored[1])
+    np.testing.assert_array_equal(*explored)
 
 
 def test_an_action_does_not_depend_on_its_neighbours():

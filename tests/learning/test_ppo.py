@@ -193,8 +193,12 @@ def unchanged(quick_compilation):
     }
 
 
+LEARNING = [field.name for field in fields(PPOConfig) if field.name != "deterministic_action"]
+"""Options that change what is learned, and not only what is done with it (test_acting.py)."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [field.name for field in fields(PPOConfig)])
+@pytest.mark.parametrize("name", LEARNING)
 def test_every_option_changes_the_result(name, unchanged):
     learn_std = name in WITH_LEARNED_STD
     config = replace(TINY, learn_std=learn_std, **NEEDS.get(name, {}))

@@ -75,6 +75,9 @@ class PPOConfig:
     """Learn one standard deviation per action dimension, the same in every state."""
     std_bounds: tuple[float, float] = (0.05, 1.0)
     """What a learned standard deviation can never leave."""
+    deterministic_action: Literal["mean", "clipped-mean"] = "mean"
+    """What a policy does when it does not explore: the mean μ of its actions, or the mean of what the robot
+    received while it explored, clip(μ + noise) to [−1, 1], which is what it learned to walk with."""
     normalize_observations: bool = True
     """Show the networks observations with running mean 0 and variance 1."""
     min_observation_std: float = 0.0
@@ -98,6 +101,9 @@ class PPOConfig:
         found = self._range_problems()
         if self.value_target not in ("gae", "monte-carlo"):
             found.append(f"ppo.value_target must be 'gae' or 'monte-carlo', got {self.value_target!r}.")
+        if self.deterministic_action not in ("mean", "clipped-mean"):
+            known = "'mean' or 'clipped-mean'"
+            found.append(f"ppo.deterministic_action must be {known}, got {self.deterministic_action!r}.")
         if self.minibatch_size == 1:
             found.append("ppo.minibatch_size must be at least 2: one advantage is always the mean of all.")
         lowest, highest = self.std_bounds

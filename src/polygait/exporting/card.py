@@ -40,6 +40,7 @@ def make_card(population: Population, member: int, task: Task) -> dict[str, Any]
         "layers": len(policy.weights),
         "activation": policy.activation,
         "normalised": policy.center is not None,
+        "std": None if policy.std is None else policy.std.tolist(),
     }
 
 

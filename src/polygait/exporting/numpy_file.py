@@ -29,6 +29,8 @@ def numpy_bytes(policy: PlainPolicy, law: ActionLaw, card: dict[str, Any]) -> by
         "clip": np.float32(CLIP if normalised else np.inf),
         **{name: part.astype(np.float32) for name, part in law.numbers.items()},
     }
+    if policy.std is not None:
+        arrays["std"] = policy.std
     for index, (weight, bias) in enumerate(zip(policy.weights, policy.biases, strict=True)):
         arrays |= {f"weight_{index}": weight, f"bias_{index}": bias}
     file = io.BytesIO()

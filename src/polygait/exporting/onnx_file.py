@@ -1,10 +1,13 @@
 """A policy as an ONNX graph: normaliser, layers and action scaling, from raw observations to controls.
 
 obs → Sub → Mul → Clip → [Gemm → Tanh or Relu]… → Gemm → Tanh → actions → Mul → Add → Clip → controls
+
+Where a policy sends the mean of clipped noise (learning/clipping.py), that comes between Tanh and actions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -63,7 +66,10 @@ class _Graph:
             value = self._add("Gemm", value, {f"weight_{index}": weight, f"bias_{index}": bias})
             if index < len(layers) - 1:
                 value = self._add("Tanh" if policy.activation == "tanh" else "Relu", value, {})
-        actions = self._add("Tanh", value, {}, "actions")
+        if policy.std is None:
+            actions = self._add("Tanh", value, {}, "actions")
+        else:
+            actions = self._add_clipped_mean(self._add("Tanh", value, {}), policy.std)
         numbers = law.numbers
         scaled = self._add("Mul", actions, {"scale": numbers["scale"]})
         shifted = self._add("Add", scaled, {"default": numbers["default"]})
@@ -71,13 +77,41 @@ class _Graph:
         raised = self._add("Max", shifted, {"low": numbers["low"]})
         self._add("Min", raised, {"high": numbers["high"]}, "controls")
 
-    def _add(self, operator: str, value: str, constants: Mapping[str, np.ndarray], result: str = "") -> str:
-        """One node that reads a value and some constants; the name of what it gives."""
+    def _add_clipped_mean(self, mean: str, std: np.ndarray) -> str:
+        """σ·(u − g(1/σ − u) + g(1/σ + u)) with u = μ/σ."""
+        scaled = self._add("Mul", mean, {"inverse_std": 1 / std})
+        negative = self._add("Neg", scaled, {})
+        above = self._add_beyond(self._add("Add", negative, {"upper_edge": 1 / std}), "upper")
+        below = self._add_beyond(self._add("Add", scaled, {"lower_edge": 1 / std}), "lower")
+        lowered = self._add("Sub", scaled, {}, other=above)
+        raised = self._add("Add", lowered, {}, other=below)
+        return self._add("Mul", raised, {"std": std}, "actions")
+
+    def _add_beyond(self, edge: str, name: str) -> str:
+        """g(z) = φ(z) − z·(1 − erf(z/√2))/2."""
+        square = self._add("Mul", edge, {}, other=edge)
+        density = self._add("Exp", self._add("Mul", square, {f"{name}_half": np.array(-0.5)}), {})
+        density = self._add("Mul", density, {f"{name}_density": np.array(1 / math.sqrt(2 * math.pi))})
+        inside = self._add("Erf", self._add("Mul", edge, {f"{name}_root": np.array(math.sqrt(0.5))}), {})
+        outside = self._add("Mul", inside, {f"{name}_minus": np.array(-0.5)})
+        outside = self._add("Add", outside, {f"{name}_plus": np.array(0.5)})
+        return self._add("Sub", density, {}, other=self._add("Mul", edge, {}, other=outside))
+
+    def _add(
+        self,
+        operator: str,
+        value: str,
+        constants: Mapping[str, np.ndarray],
+        result: str = "",
+        other: str | None = None,
+    ) -> str:
+        """One node that reads a value, maybe another, and some constants; the name of what it gives."""
         helper, numpy_helper = _onnx().helper, _onnx().numpy_helper
         for name, array in constants.items():
             self.constants.append(numpy_helper.from_array(np.asarray(array, np.float32, order="C"), name))
+        values = [] if other is None else [other]
         result = result or f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, [value, *constants], [result]))
+        self.nodes.append(helper.make_node(operator, [value, *values, *constants], [result]))
         return result
 
 

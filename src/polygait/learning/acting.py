@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float32
 
+from polygait.learning.clipping import clipped_mean
 from polygait.learning.networks import Mlp, Policy
 from polygait.learning.normalizer import CLIP, Moments, center_and_factor
 
@@ -50,14 +51,23 @@ class NumpyNetwork:
 
 
 class NumpyPolicy:
-    """The mean actions of a cohort: tanh(mlp(normalised observation)), each member with its own weights."""
+    """Actions around μ(s) = tanh(mlp(normalised observation)), each member with its own weights."""
 
     def __init__(
-        self, policy: Policy, moments: Moments | None, num_envs: int, tile: int = TRAINING_TILE
+        self,
+        policy: Policy,
+        moments: Moments | None,
+        num_envs: int,
+        tile: int = TRAINING_TILE,
+        clips: bool = False,
     ) -> None:
-        """Copy a stacked policy (leading member axis); without `moments` observations are taken raw."""
+        """Copy a stacked policy (leading member axis); without `moments` observations are taken raw.
+
+        With `clips` its mean is that of the commands a robot receives, which are clipped.
+        """
         self._network = NumpyNetwork(policy.network, num_envs, tile)
         self._std = np.array(policy.std())[:, None]
+        self._clips = clips
         self._normalization = None
         if moments is not None:
             center, factor = center_and_factor(moments)
@@ -71,12 +81,19 @@ class NumpyPolicy:
     ) -> None:
         """Write a = μ(s) + σ·noise, unclipped, into `out`."""
         np.multiply(noise, self._std, out=out)
-        np.add(out, self.mean(observation), out=out)
+        np.add(out, self._center(observation), out=out)
 
     def mean(
         self, observation: Float32[np.ndarray, "member env state"]
     ) -> Float32[np.ndarray, "member env action"]:
-        """The mean action of every environment; a view that the next call overwrites."""
+        """The action of every environment without noise; a view that the next call overwrites."""
+        center = self._center(observation)
+        return clipped_mean(center, self._std) if self._clips else center
+
+    def _center(
+        self, observation: Float32[np.ndarray, "member env state"]
+    ) -> Float32[np.ndarray, "member env action"]:
+        """μ(s), around which the noise is."""
         inputs = self._network.inputs
         if self._normalization is None:
             inputs[:] = observation

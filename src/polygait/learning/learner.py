@@ -40,7 +40,7 @@ class PlainPolicy(NamedTuple):
     """A mean action as arithmetic that any runtime can do.
 
     x = clip((s − center)·factor, ±CLIP) where observations are normalised; activation(x·W + b) through the
-    hidden layers; tanh(x·W + b) in the end.
+    hidden layers; μ = tanh(x·W + b) in the end, or E[clip(μ + std·noise, ±1)] where there is a std.
     """
 
     weights: tuple[Float32[np.ndarray, "_ _"], ...]
@@ -49,6 +49,7 @@ class PlainPolicy(NamedTuple):
     """tanh or relu."""
     center: Float32[np.ndarray, " state"] | None = None
     factor: Float32[np.ndarray, " state"] | None = None
+    std: Float32[np.ndarray, " action"] | None = None
 
 
 class LearnerUpdate(NamedTuple):

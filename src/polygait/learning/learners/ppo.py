@@ -104,13 +104,20 @@ class PPO(Learner):
 
     def actor(self, policies: PolicyState, num_envs: int, tile: int) -> NumpyPolicy:
         moments = policies.moments if self.config.normalize_observations else None
-        return NumpyPolicy(policies.policy, moments, num_envs, tile)
+        return NumpyPolicy(policies.policy, moments, num_envs, tile, self._clips)
 
     def plain(self, policy: PolicyState) -> PlainPolicy:
         network = policy.policy.network
         layers = tuple(map(np.asarray, network.weights)), tuple(map(np.asarray, network.biases))
-        normalization = center_and_factor(policy.moments) if self.config.normalize_observations else ()
-        return PlainPolicy(*layers, network.activation, *normalization)
+        normalization = (
+            center_and_factor(policy.moments) if self.config.normalize_observations else (None, None)
+        )
+        std = np.asarray(policy.policy.std()) if self._clips else None
+        return PlainPolicy(*layers, network.activation, *normalization, std)
+
+    @property
+    def _clips(self) -> bool:
+        return self.config.deterministic_action == "clipped-mean"
 
     def policy_shape(self) -> PolicyState:
         policy = jax.eval_shape(lambda: Policy(jax.random.key(0), self.sizes, self.config))
