@@ -57,10 +57,10 @@ def test_without_noise_it_may_send_what_robots_received_with_it():
     np.testing.assert_array_equal(received, clipped_mean(center, np.full(3, 0.4, np.float32)))
     assert np.abs(received - center).max() > 0.05
     noise = np.random.default_rng(3).normal(size=(3, 16, 3)).astype(np.float32)
-    explored = [np.empty_like(noise) for _ in range(2)]
-    acting.act(seen, noise, explored[0])
-    plain.act(seen, noise, explored[1])
-    np.testing.assert_array_equal(*explored)
+    explored, expected = np.empty_like(noise), np.empty_like(noise)
+    acting.act(seen, noise, explored)
+    plain.act(seen, noise, expected)
+    np.testing.assert_array_equal(explored, expected)
 
 
 def test_an_action_does_not_depend_on_its_neighbours():
