@@ -1,5 +1,6 @@
 """train, resume, extend: the same bits however a run is interrupted, and damage that is named."""
 
+import dataclasses
 import json
 import os
 import random
@@ -265,6 +266,27 @@ def test_features_resume_exactly_in_the_member_that_has_a_bonus(tmp_path, monkey
     crashed(tmp_path / "run", 5, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+@pytest.mark.parametrize("preset", ["robust", pytest.param("paper", marks=pytest.mark.slow)])
+def test_classifiers_resume_exactly_in_the_member_that_has_a_bonus(preset, tmp_path, monkeypatch):
+    """In `robust`; and in `paper`, whose rollouts of whole episodes vary in size."""
+    wanted = tiny.config("dir.objective=classifier")
+    if preset == "paper":
+        settings = ("ppo.episodes_per_iteration=6", "task.max_episode_steps=30")
+        wanted = tiny.config("dir.objective=classifier", *settings, **{**PAPER, "steps": 300, "envs": 4})
+    pg.train(wanted, tmp_path / "alone")
+    log = RunFolder.open(tmp_path / "alone").metrics()
+    second = [record["members"] == [1, 2] for record in log]
+    assert ["classified" in record for record in log] == second
+    crashed(tmp_path / "run", second.index(True) + 2, monkeypatch, wanted)
+    assert len(RunFolder.open(tmp_path / "run").members) == 1
+    pg.resume(tmp_path / "run")
+    assert_same_run(tmp_path / "run", tmp_path / "alone")
+    if preset == "robust":
+        pg.extend(tmp_path / "run", pg.Extension(members=1))
+        pg.train(dataclasses.replace(wanted, members=3), tmp_path / "longer")
+        assert_same_run(tmp_path / "run", tmp_path / "longer")
 
 
 @pytest.mark.parametrize("member", [pytest.param(0, marks=pytest.mark.slow), 1])

@@ -121,7 +121,7 @@ def normalized(model: InverseDynamics, moments: Moments) -> InverseDynamics:
 
 def initial_optimizer(model: InverseDynamics, config: ModelConfig) -> optax.OptState:
     """What fit_model's Adam knows before its first step."""
-    return _optimizer(config).init(_trained(model))
+    return model_optimizer(config).init(_trained(model))
 
 
 @functools.partial(jax.jit, static_argnames="config")
@@ -134,7 +134,7 @@ def fit_model(
 ) -> tuple[InverseDynamics, optax.OptState, Float[Array, ""]]:
     """Maximum likelihood over all epochs: L(φ_k) = E[log T_φk], averaged over action dimensions."""
     statistics = (model.center, model.factor)
-    descend = _optimizer(config)
+    descend = model_optimizer(config)
 
     def loss(network: InverseDynamics, minibatch: Transitions) -> Float[Array, ""]:
         return _with_statistics(network, statistics).negative_log_likelihood(minibatch).mean()
@@ -150,7 +150,7 @@ def fit_model(
     return _with_statistics(network, statistics), optimizer, loss_of_all
 
 
-def _optimizer(config: ModelConfig) -> optax.GradientTransformation:
+def model_optimizer(config: ModelConfig) -> optax.GradientTransformation:
     """Adam; weight decay enters the gradient after any clip, as in the authors' optimiser."""
     clip = [optax.clip_by_global_norm(config.max_gradient_norm)] if config.max_gradient_norm else []
     return optax.chain(

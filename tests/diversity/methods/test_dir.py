@@ -102,7 +102,7 @@ def test_the_divergence_adds_the_members_own_likelihood(config):
     np.testing.assert_allclose(method.intrinsic_reward(state, rollout).value, expected, rtol=2e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("objective", ["cross-entropy", "kl", "features"])
+@pytest.mark.parametrize("objective", ["cross-entropy", "kl", "features", "classifier"])
 @pytest.mark.parametrize("bound", ["none", "std-floor"])
 def test_the_first_member_gets_nothing(objective, bound):
     method = Regulation(dataclasses.replace(FREE, objective=objective, bound=bound), LEGLESS)

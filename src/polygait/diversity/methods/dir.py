@@ -5,8 +5,9 @@
 The free form (bound "none") rewards a member without limit for states in which an earlier model is
 sure of itself. The bounded form (bound "std-floor") gives every model at least the spread of
 exploration, reads actions as the robot receives them, clipped to [−1, 1], and subtracts each model's
-own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. The
-objective "features" needs no model: it moves the freed parts' own averages apart (features.py).
+own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. Two objectives
+do not ask these models: "features" moves the freed parts' own averages apart (features.py), "classifier" pays
+for actions by which a classifier knows the member (classifier.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,16 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Key
 
+from polygait.diversity.classifier import (
+    SAMPLES,
+    Classification,
+    Samples,
+    Turn,
+    exported_samples,
+    initial_classification,
+    recognition,
+    updated_classification,
+)
 from polygait.diversity.features import (
     PREFIX,
     Features,
@@ -65,8 +76,9 @@ _OWN = "own"
 """The name under which that mean stands beside the model's arrays."""
 
 
-Objective = Literal["cross-entropy", "kl", "features"]
-"""What a member is paid for: surprise of the earlier models, or distance in the freed parts' features."""
+Objective = Literal["cross-entropy", "kl", "features", "classifier"]
+"""What a member is paid for: surprise of the earlier models, distance in the freed parts' features, or
+actions that tell it from the earlier members."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +86,9 @@ class DirConfig(ModelConfig):
     """How Diversity in Regulation tells members apart (paper, Section "Diversity in Regulation")."""
 
     objective: Objective = "cross-entropy"
-    """The paper's reward −log T_φi; with the term + log T_φk that Appendix B.1 drops; or being elsewhere than
-    the nearest earlier member in the mean features of the freed parts, which needs no model."""
+    """The paper's reward −log T_φi; with the term + log T_φk that Appendix B.1 drops; being elsewhere than
+    the nearest earlier member in the mean features of the freed parts, which needs no model; or what actions
+    tell a classifier about the member beyond what the filtered states tell: I(a; z | f, f′)."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
     std_floor: float = 0.4
@@ -113,6 +126,8 @@ class RegulationState(NamedTuple):
     earlier: Earlier
     features: Features | None = None
     """Where these are the objective."""
+    classification: Classification | None = None
+    """Where this is."""
 
 
 class Unlikeness(NamedTuple):
@@ -185,14 +200,19 @@ class Regulation(Method):
     ) -> RegulationState:
         sizes = (self.filter.size, setting.action_size)
         model = InverseDynamics(named_key(keys[0], "inverse dynamics"), *sizes, self.config)
-        return RegulationState(
+        state = RegulationState(
             model=model,
             optimizer=initial_optimizer(model, self.config),
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
             earlier=_stack(earlier, model),
-            features=self._initial_features(earlier),
         )
+        if self.config.objective == "features":
+            return state._replace(features=initial_features(len(self._freed), earlier))
+        if self.config.objective == "classifier":
+            classification = initial_classification(keys, sizes, earlier, self.config)
+            return state._replace(classification=classification)
+        return state
 
     def intrinsic_reward(self, state: RegulationState, rollout: Rollout) -> IntrinsicReward:
         if not np.asarray(state.earlier.used).any():
@@ -200,6 +220,9 @@ class Regulation(Method):
         if state.features is not None:
             value = feature_reward(state.features, self._freed_states(rollout))
             return IntrinsicReward(value.reshape(rollout.reward.shape), {})
+        if state.classification is not None:
+            known = recognition(state.classification, self._samples(rollout, clipped=True), rollout.varies)
+            return IntrinsicReward(known.bonus.reshape(rollout.reward.shape), known.statistics)
         transitions = self._transitions(rollout)
         unlike = _unlikeness(state.earlier, transitions, self._floor, _sample(rollout))
         value = _per_step(unlike.mean, rollout)
@@ -234,11 +257,19 @@ class Regulation(Method):
             features = updated_features(state.features, self._freed_states(rollout))
             fitted = fitted._replace(features=features)
             statistics["feature_distance"] = np.array([distance_to_nearest(features)])
+        if state.classification is not None:
+            samples, turn = self._samples(rollout, clipped=True), Turn(keys, iteration, rollout.varies)
+            classification = updated_classification(state.classification, samples, turn, config)
+            fitted = fitted._replace(classification=classification)
         return MethodUpdate(fitted, statistics)
 
     def export(self, state: RegulationState) -> list[Tensors]:
-        features = {} if state.features is None else exported_features(state.features)
-        return [{**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own), **features}]
+        left = {**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own)}
+        if state.features is not None:
+            left |= exported_features(state.features)
+        if state.classification is not None:
+            left |= exported_samples(state.classification)
+        return [left]
 
     def metrics(self, state: RegulationState, rollout: Rollout) -> Statistics:
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
@@ -250,23 +281,25 @@ class Regulation(Method):
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
 
-    def _initial_features(self, earlier: Sequence[Tensors]) -> Features | None:
-        return initial_features(len(self._freed), earlier) if self.config.objective == "features" else None
-
     def _freed_states(self, rollout: Rollout) -> np.ndarray:
         """Where the freed parts are after every step, one row per sample."""
         return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
 
     def _transitions(self, rollout: Rollout) -> Transitions:
-        """The member's transitions as the models see them, one row per sample, and rows that only fill."""
+        """The member's transitions as the models see them, and rows that only fill."""
+        arrays = self._samples(rollout, clipped=self._floor > 0)
+        if rollout.varies:
+            arrays = [padded(array, room_for(rollout.reward.size)) for array in arrays]
+        return Transitions(*map(jnp.asarray, arrays))
+
+    def _samples(self, rollout: Rollout, clipped: bool) -> Samples:
+        """The member's transitions, one row per sample; where clipped, with what the robot received."""
         action = rollout.action.reshape(-1, rollout.action.shape[-1])
-        if self._floor:
+        if clipped:
             action = np.clip(action, -1.0, 1.0)
         pair = (rollout.observation, rollout.next_observation)
-        arrays = [*(self.filter(observed).reshape(len(action), -1) for observed in pair), action]
-        if rollout.varies:
-            arrays = [padded(array, room_for(len(action))) for array in arrays]
-        return Transitions(*map(jnp.asarray, arrays))
+        state, next_state = (self.filter(observed).reshape(len(action), -1) for observed in pair)
+        return Samples(state, next_state, action)
 
 
 def _sample(rollout: Rollout) -> Bool[np.ndarray, " sample"] | None:
@@ -328,4 +361,5 @@ def _stack(exported: Sequence[Tensors], like: InverseDynamics) -> Earlier:
 
 
 def _model_arrays(tensors: Tensors) -> Tensors:
-    return {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(PREFIX)}
+    beside = (PREFIX, SAMPLES)
+    return {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(beside)}
