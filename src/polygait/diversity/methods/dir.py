@@ -12,20 +12,17 @@ for actions by which a classifier knows the member (classifier.py).
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Key
 
 from polygait.diversity.classifier import (
-    SAMPLES,
     Classification,
     Samples,
     Turn,
@@ -34,8 +31,8 @@ from polygait.diversity.classifier import (
     recognition,
     updated_classification,
 )
+from polygait.diversity.earlier_models import OWN, Earlier, likelihood, stacked_models, unlikeness
 from polygait.diversity.features import (
-    PREFIX,
     Features,
     distance_to_nearest,
     exported_features,
@@ -65,17 +62,11 @@ from polygait.learning.normalizer import Moments, initial_moments, merge_moments
 from polygait.learning.padding import is_sample, padded, padded_order, room_for
 from polygait.learning.rollout import Rollout
 from polygait.learning.shuffling import order_seeds, sample_order
-from polygait.storage.trees import flatten_tree, unflatten_tree
+from polygait.storage.trees import flatten_tree
 from polygait.tasks.state import StateFilter
 
-_SLOTS = 4
-"""Earlier models are padded to a multiple of this, so that not every new member compiles anew."""
 _OWN_SHARE = 0.1
 """Weight of the newest rollout in the running mean of a model's own negative log-likelihood."""
-_OWN = "own"
-"""The name under which that mean stands beside the model's arrays."""
-
-
 Objective = Literal["cross-entropy", "kl", "features", "classifier"]
 """What a member is paid for: surprise of the earlier models, distance in the freed parts' features, or
 actions that tell it from the earlier members."""
@@ -107,15 +98,6 @@ class DirConfig(ModelConfig):
         return found
 
 
-class Earlier(NamedTuple):
-    """The frozen models of earlier members, stacked and padded."""
-
-    models: InverseDynamics
-    own: Float[Array, " slot"]
-    """Mean negative log-likelihood of each model on its own member's data."""
-    used: Bool[Array, " slot"]
-
-
 class RegulationState(NamedTuple):
     """The model of the member in training, and those before it."""
 
@@ -128,17 +110,6 @@ class RegulationState(NamedTuple):
     """Where these are the objective."""
     classification: Classification | None = None
     """Where this is."""
-
-
-class Unlikeness(NamedTuple):
-    """How unlike the earlier members each transition is, before α."""
-
-    mean: Float[Array, " sample"]
-    """Mean over earlier members, the bracket of the DiR reward."""
-    per_member: Float[Array, " slot"]
-    """Mean over transitions."""
-    floored: Float[Array, ""]
-    """Share of (model, transition, dimension) where the floor acts."""
 
 
 class Regulation(Method):
@@ -205,7 +176,7 @@ class Regulation(Method):
             optimizer=initial_optimizer(model, self.config),
             moments=initial_moments(1, self.filter.size),
             own=np.array(0.0),
-            earlier=_stack(earlier, model),
+            earlier=stacked_models(earlier, model),
         )
         if self.config.objective == "features":
             return state._replace(features=initial_features(len(self._freed), earlier))
@@ -224,11 +195,11 @@ class Regulation(Method):
             known = recognition(state.classification, self._samples(rollout, clipped=True), rollout.varies)
             return IntrinsicReward(known.bonus.reshape(rollout.reward.shape), known.statistics)
         transitions = self._transitions(rollout)
-        unlike = _unlikeness(state.earlier, transitions, self._floor, _sample(rollout))
+        unlike = unlikeness(state.earlier, transitions, self._floor, _sample(rollout))
         value = _per_step(unlike.mean, rollout)
         if self.config.objective == "kl":
             # Appendix B.1 drops + log T_φk; with it the bonus estimates the divergence itself.
-            own = _per_step(_likelihood(state.model, transitions, self._floor), rollout)
+            own = _per_step(likelihood(state.model, transitions, self._floor), rollout)
             value = value - own + float(state.own) * bool(self._floor)
         return IntrinsicReward(value, {"bonus_floored": np.asarray(unlike.floored, dtype=np.float64)[None]})
 
@@ -248,7 +219,7 @@ class Regulation(Method):
             most_steps = math.ceil(config.epochs * len(transitions.action) / config.minibatch_size)
             order = padded_order(order, most_steps)
         model, optimizer, loss = fit_model(model, state.optimizer, transitions, order, config)
-        own_now = float(_likelihood(model, transitions, self._floor).mean(where=_sample(rollout)))
+        own_now = float(likelihood(model, transitions, self._floor).mean(where=_sample(rollout)))
         share = 1.0 if iteration == 0 else _OWN_SHARE
         own = np.array((1 - share) * float(state.own) + share * own_now)
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
@@ -264,7 +235,7 @@ class Regulation(Method):
         return MethodUpdate(fitted, statistics)
 
     def export(self, state: RegulationState) -> list[Tensors]:
-        left = {**flatten_tree(state.model, dotted=True), _OWN: np.asarray(state.own)}
+        left = {**flatten_tree(state.model, dotted=True), OWN: np.asarray(state.own)}
         if state.features is not None:
             left |= exported_features(state.features)
         if state.classification is not None:
@@ -275,8 +246,8 @@ class Regulation(Method):
         """Novelty: min over earlier i of E_k[log T_k − log T_i] in nats, on a fresh rollout of member k."""
         transitions = self._transitions(rollout)
         sample = _sample(rollout)
-        own = float(_likelihood(state.model, transitions, self._floor).mean(where=sample))
-        others = np.asarray(_unlikeness(state.earlier, transitions, self._floor, sample).per_member)
+        own = float(likelihood(state.model, transitions, self._floor).mean(where=sample))
+        others = np.asarray(unlikeness(state.earlier, transitions, self._floor, sample).per_member)
         centred = others + (np.asarray(state.earlier.own) if self._floor else 0.0)
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
@@ -312,54 +283,3 @@ def _per_step(values: Float[Array, " sample"], rollout: Rollout) -> Float[np.nda
     """One value for every step of a rollout, from those of its transitions."""
     shape = rollout.reward.shape
     return np.asarray(values, dtype=np.float64)[: rollout.reward.size].reshape(shape)
-
-
-@functools.partial(jax.jit, static_argnames="std_floor")
-def _likelihood(
-    model: InverseDynamics, transitions: Transitions, std_floor: float
-) -> Float[Array, " sample"]:
-    """−log T summed over action dimensions, as the reward sums it."""
-    return model.negative_log_likelihood(transitions, std_floor).sum(axis=-1)
-
-
-@functools.partial(jax.jit, static_argnames="std_floor")
-def _unlikeness(
-    earlier: Earlier,
-    transitions: Transitions,
-    std_floor: float,
-    sample: Bool[Array, " sample"] | Bool[np.ndarray, " sample"] | None,
-) -> Unlikeness:
-    """All earlier models on all transitions in one call; means are over those that were made."""
-    wide = None if sample is None else jnp.asarray(sample)[:, None]
-
-    def of_model(model: InverseDynamics) -> tuple[Float[Array, " sample"], Float[Array, ""]]:
-        _, log_std = model.mean_and_log_std(transitions)
-        floored = (log_std < math.log(std_floor)).mean(where=wide) if std_floor > 0 else jnp.array(0.0)
-        return model.negative_log_likelihood(transitions, std_floor).sum(axis=-1), floored
-
-    value, floored = jax.lax.map(of_model, earlier.models)
-    if std_floor > 0:
-        value = value - earlier.own[:, None]
-    count = earlier.used.sum()
-    return Unlikeness(
-        mean=jnp.where(earlier.used[:, None], value, 0.0).sum(axis=0) / count,
-        per_member=value.mean(axis=1, where=sample),
-        floored=jnp.where(earlier.used, floored, 0.0).sum() / count,
-    )
-
-
-def _stack(exported: Sequence[Tensors], like: InverseDynamics) -> Earlier:
-    """The models that `export` wrote in one tree, padded with unused copies of `like`."""
-    slots = max(1, -(-len(exported) // _SLOTS)) * _SLOTS
-    unused = slots - len(exported)
-    models = [unflatten_tree(like, _model_arrays(tensors), dotted=True) for tensors in exported]
-    return Earlier(
-        models=jax.tree.map(lambda *leaves: jnp.stack(leaves), *models, *[like] * unused),
-        own=jnp.array([float(tensors[_OWN]) for tensors in exported] + [0.0] * unused, dtype=jnp.float32),
-        used=jnp.arange(slots) < len(exported),
-    )
-
-
-def _model_arrays(tensors: Tensors) -> Tensors:
-    beside = (PREFIX, SAMPLES)
-    return {name: array for name, array in tensors.items() if name != _OWN and not name.startswith(beside)}
