@@ -374,7 +374,8 @@ def test_novelty_is_measured_with_the_weights_that_are_kept(tmp_path, monkeypatc
     settings = ("keep=best-episode", "ppo.learning_rate=0.03", "ppo.anneal_iterations=0")
     population = tiny.train(tmp_path / "run", *settings, iterations=8, members=1)
     policy, moments = stacked([population.members[0].policy])
-    kept, last = (learning.NumpyPolicy(one, moments, 8) for one in (policy, learners[-1].policy))
+    policies = (policy, learners[-1].policy)
+    kept, last = (learning.NumpyPolicy(one, moments, 8, clips=True) for one in policies)
     states = np.random.default_rng(0).normal(size=(1, 8, population.layout.size)).astype(np.float32)
     assert np.array_equal(acting[-1].mean(states), kept.mean(states))
     assert not np.array_equal(last.mean(states), kept.mean(states))  # otherwise this could not fail
