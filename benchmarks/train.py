@@ -268,7 +268,8 @@ def _lessons(course: Course) -> list[Lesson]:
         networks, normalizer = state.learner
         policy = cohort.learner.policy(state.learner, iteration)
         rollout = training._collect(cohort, policy, state.position, iteration)
-        prepared = learning.prepare_batch(rollout, rollout.reward, normalizer, cohort.config.learner)
+        config = cohort.config.learner
+        prepared = learning.prepare_batch(rollout, rollout.reward, normalizer, config, config.discount)
         commands = np.clip(rollout.action, -1.0, 1.0).reshape(len(rollout.action), cohort.task.num_envs, -1)
         lessons.append(Lesson(networks, prepared.batch, commands))
         cohort.task.restore(before)

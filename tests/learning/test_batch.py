@@ -22,10 +22,10 @@ def test_learning_sees_what_acting_saw():
     task = probes.DelayedReward(4)
     silence = np.zeros((6, 1, 4, 1), np.float32)
     first = learning.collect(task, learner.policy(state, 0), silence, learning.start_position(task, 1))
-    before = learning.prepare_batch(first, first.reward, state.normalizer, CONFIG).normalizer
+    before = learning.prepare_batch(first, first.reward, state.normalizer, CONFIG, CONFIG.discount).normalizer
     acting = learner.policy(state._replace(normalizer=before), 1)
     rollout = learning.collect(task, acting, silence, first.position)
-    batch, after = learning.prepare_batch(rollout, rollout.reward, before, CONFIG)
+    batch, after = learning.prepare_batch(rollout, rollout.reward, before, CONFIG, CONFIG.discount)
 
     mean = probes.member(state.networks.policy).mean(jnp.asarray(batch.observation[:, 0]))
     np.testing.assert_allclose(mean, rollout.action[:, 0], atol=1e-6)
@@ -41,7 +41,7 @@ def test_without_normalisation_everything_is_raw():
     task = probes.DelayedReward(4)
     trained = probes.train(task, config, 1)
     batch, normalizer = learning.prepare_batch(
-        trained.rollout, trained.rollout.reward, trained.normalizer, config
+        trained.rollout, trained.rollout.reward, trained.normalizer, config, config.discount
     )
     np.testing.assert_array_equal(batch.observation, trained.rollout.observation)
     np.testing.assert_array_equal(batch.reward, trained.rollout.reward)

@@ -55,7 +55,7 @@ def test_an_update_is_a_batch_prepared_and_learned_from(learned):
     rollout = collected(learned, 1)
     reward = rollout.reward + np.random.default_rng(0).normal(size=rollout.reward.shape)  # with a bonus
     found = LEARNER.update(learned, rollout, reward, KEYS, 1)
-    batch, normalizer = learning.prepare_batch(rollout, reward, learned.normalizer, CONFIG)
+    batch, normalizer = learning.prepare_batch(rollout, reward, learned.normalizer, CONFIG, CONFIG.discount)
     networks, statistics = learning.ppo_update(learned.networks, batch, KEYS, 1, CONFIG)
     assert_equal(found.state, PPOState(networks, normalizer))
     assert_equal(dict(found.statistics), statistics._asdict())

@@ -149,7 +149,7 @@ def test_advantages_are_those_of_each_episode_alone(bootstrap, target):
     rollout = lived()
     learner = PPO(config, Sizes(3, 2), 3)
     state = learner.init(KEYS)
-    batch = learning.prepare_batch(rollout, rollout.reward, state.normalizer, config).batch
+    batch = learning.prepare_batch(rollout, rollout.reward, state.normalizer, config, config.discount).batch
     share = share_of(batch, 0, config)
     networks = probes.member(state.networks)
     acted, discount = _log_probability(networks, share, config), jnp.float32(config.discount)

@@ -42,14 +42,13 @@ def prepare_batch(
     reward: Float[np.ndarray, "time member env"],
     normalizer: Normalizer,
     config: PPOConfig,
-    discount: float | None = None,
+    discount: float,
 ) -> PreparedBatch:
     """Normalise a rollout and learn from it how to normalise.
 
     `reward` is the task's reward with any bonus already in it. Observations are normalised with the
     statistics that the policy acted with, which then take in this rollout; rewards are scaled with
-    statistics that already know this rollout, since nothing has used them yet. `discount` is today's γ, where
-    it changes.
+    statistics that already know this rollout, since nothing has used them yet. `discount` is today's γ.
     """
     observation, next_observation = rollout.observation, rollout.next_observation
     moments, scale = normalizer
@@ -60,7 +59,7 @@ def prepare_batch(
         moments = at_least(moments, config.min_observation_std)
     if config.scale_rewards:
         ended = rollout.terminated | rollout.truncated
-        scale = update_reward_scale(normalizer.reward, reward, ended, discount or config.discount)
+        scale = update_reward_scale(normalizer.reward, reward, ended, discount)
         reward = scale_reward(scale, reward)
     batch = Batch(
         observation=observation,
