@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,12 @@ from polygait.training import _initial_state, _iterate
 WORLDS = "nominal*4, broken(any(*)), broken(any(*)):weak=0.2..0.8, foot-friction=0.5..2, delay=0..2"
 SEEN = ("broken", "broken:weak", "friction", "delay")
 """The kinds of damage that they hold."""
+FIGURES = (
+    (attrgetter("survival"), "{:.0%}"),
+    (attrgetter("chosen_return"), "{:.0f}"),
+    (attrgetter("best_return"), "{:.0f}"),
+)
+"""Curves over the number of members, of which the last value counts, and how it is written."""
 
 
 def cost(options: argparse.Namespace) -> None:
@@ -71,13 +78,7 @@ def compare(options: argparse.Namespace) -> None:
         for task, methods in found.items():
             for method, seeds in methods.items():
                 common = [both[1] for both in seeds.values()]
-                figures = [[float(one.survival[-1]) for one in common]]
-                figures += [[float(one.chosen_return[-1]) for one in common]]
-                figures += [[float(one.best_return[-1]) for one in common]]
-                cells = [
-                    with_interval(values, form)
-                    for values, form in zip(figures, ("{:.0%}", "{:.0f}", "{:.0f}"), strict=True)
-                ]
+                cells = [with_interval([curve(one)[-1] for one in common], form) for curve, form in FIGURES]
                 print(f"| {task} | {family} | {method_title(method)} | {' | '.join(cells)} | {len(seeds)} |")
 
 

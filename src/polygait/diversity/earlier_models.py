@@ -21,7 +21,7 @@ from polygait.storage.trees import unflatten_tree
 _SLOTS = 4
 """Earlier models are padded to a multiple of this, so that not every new member compiles anew."""
 OWN = "own"
-"""The name under which that mean stands beside the model's arrays."""
+"""The name under which a model's mean on its own member's data stands beside its arrays."""
 
 
 class Earlier(NamedTuple):
