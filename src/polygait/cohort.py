@@ -18,6 +18,7 @@ from polygait.run_config import RunConfig
 from polygait.tasks.batched import set_worlds
 from polygait.tasks.state import StateFilter
 from polygait.tasks.task import Task
+from polygait.variations import Whose
 
 
 class Cohort(NamedTuple):
@@ -61,7 +62,8 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
     if config.worlds:
-        set_worlds(task, config.worlds, np.repeat(range(first, first + size), config.envs).tolist())
+        owners = [Whose(member, config.members) for member in range(first, first + size)]
+        set_worlds(task, config.worlds, [whose for whose in owners for _ in range(config.envs)])
     keys = member_keys(jax.random.key(config.seed), first, size)
     return Cohort(run, config, learner, method, task, keys, first, threads, _pace(run, config, first))
 

@@ -17,6 +17,7 @@ from polygait.variations import (
     Push,
     ScaleFriction,
     TrainingWorlds,
+    Whose,
     deals_parts,
 )
 
@@ -58,7 +59,7 @@ def test_each_deals_the_matches_out_to_members_in_turn():
     text = "nominal, broken(each(foot*,leg_joint)):weak=0.2..0.8"
     generator, order = np.random.default_rng(0), ("foot_joint", "foot_left_joint", "leg_joint")
     for member in range(7):
-        mixture = TrainingWorlds(text, TASK.conditions, TASK.anatomy, member)
+        mixture = TrainingWorlds(text, TASK.conditions, TASK.anatomy, Whose(member, 7))
         found = {parts(edit) for _ in range(50) for edit in mixture.draw(generator)}
         assert found == {(order[member % 3],)}
         assert {parts(edit) for variation in mixture.extremes() for edit in variation} == found
@@ -66,9 +67,24 @@ def test_each_deals_the_matches_out_to_members_in_turn():
     assert not deals_parts("nominal, broken(any(foot*))")
 
 
+@pytest.mark.parametrize("members", range(1, 9))
+def test_each_leaves_no_part_to_nobody(members):
+    dealt = [
+        {parts(edit) for variation in mixture.extremes() for edit in variation}
+        for member in range(members)
+        for mixture in [
+            TrainingWorlds("broken(each(*))", TASK.conditions, TASK.anatomy, Whose(member, members))
+        ]
+    ]
+    assert set.union(*dealt) == {(name,) for name in MOTORS}
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+    assert min(map(len, dealt)) >= 1
+    assert sum(map(len, dealt)) == max(members, len(MOTORS))
+
+
 def test_every_row_of_a_task_has_the_worlds_of_its_member():
     task = MujocoTask(Walker(), num_envs=6, num_threads=1)
-    task.set_worlds("broken(each(leg_joint,foot_joint))", members=[0, 0, 1, 1, 2, 2])
+    task.set_worlds("broken(each(leg_joint,foot_joint))", [Whose(row // 2, 3) for row in range(6)])
     task.reset()
     broken = [parts(next(iter(variation)))[0] for variation in task.variations]
     assert broken == ["leg_joint"] * 2 + ["foot_joint"] * 2 + ["leg_joint"] * 2

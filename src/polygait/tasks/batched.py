@@ -15,7 +15,7 @@ from polygait.tasks.faults import Faults
 from polygait.tasks.randomness import CounterRandom, Draws
 from polygait.tasks.schedule import Schedule, Scheduled, lower, row_ids, variations_per_row
 from polygait.tasks.task import EnvIds, Step, Task, Variations, checked_seeds
-from polygait.variations import Anatomy, Effect, TrainingWorlds, deals_parts
+from polygait.variations import Anatomy, Effect, TrainingWorlds, Whose, deals_parts
 
 
 class BatchedTask(ABC):
@@ -84,17 +84,17 @@ class BatchedTask(ABC):
         self._faults.install(changed.effects, rows)
         self._schedule, self.variations = changed, variations
 
-    def set_worlds(self, worlds: str, members: Sequence[int] | None = None) -> None:
+    def set_worlds(self, worlds: str, owners: Sequence[Whose] | None = None) -> None:
         """Let every episode from the next reset on draw its world, such as from `nominal*4, delay=0..2`.
 
         An episode's world follows from its seed. `faulty_share` of the faulty worlds take place, 1 if nothing
-        else is said; the nominal one stands for the others. `members` tells whose environment each is, where
-        parts are dealt out to them by `each`.
+        else is said; the nominal one stands for the others. `owners` tells whose environment each is, where
+        parts are dealt out to members by `each`.
         """
-        members = [0] * self.num_envs if members is None or not deals_parts(worlds) else members
+        owners = [Whose(0, 1)] * self.num_envs if owners is None or not deals_parts(worlds) else owners
         mixtures = {
-            member: TrainingWorlds(worlds, self.conditions, self.anatomy, member)
-            for member in dict.fromkeys(members)
+            whose: TrainingWorlds(worlds, self.conditions, self.anatomy, whose)
+            for whose in dict.fromkeys(owners)
         }
         possible = list(dict.fromkeys(world for one in mixtures.values() for world in one.extremes()))
         nobody = np.zeros(0, dtype=np.intp)
@@ -108,7 +108,7 @@ class BatchedTask(ABC):
         every = Schedule(len(possible), self.anatomy).with_variations(range(len(possible)), possible)
         self._faults.reserve(every.effects)
         self._faults.install(self._schedule.effects, nobody)
-        self._worlds = [mixtures[member] for member in members]
+        self._worlds = [mixtures[whose] for whose in owners]
 
     def reset(self, env_ids: EnvIds = None, seeds: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Begin new episodes (everywhere, or in env_ids); the observations of every environment."""
@@ -232,14 +232,14 @@ class BatchedTask(ABC):
         self._faults.on_observation(observation, self._step_count, rows)
 
 
-def set_worlds(task: Task, worlds: str, members: Sequence[int] | None = None) -> None:
+def set_worlds(task: Task, worlds: str, owners: Sequence[Whose] | None = None) -> None:
     """Let every episode of a task draw its world from a mixture, where its simulator knows how to."""
     if not isinstance(task, BatchedTask):
         raise UserError(
             f"{task.name} cannot draw training worlds: it is no BatchedTask of polygait.",
             "Leave worlds out, or write a Robot file for the robot (docs/robots.md).",
         )
-    task.set_worlds(worlds, members)
+    task.set_worlds(worlds, owners)
 
 
 def set_faulty_share(task: Task, share: float) -> None:

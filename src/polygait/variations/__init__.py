@@ -44,7 +44,7 @@ from polygait.variations.physics_edits import (
 )
 from polygait.variations.signal_edits import ActionDelay, Backlash, MotorFailure, SensorFailure
 from polygait.variations.timing import LAST_STEP, Timing
-from polygait.variations.worlds import TrainingWorlds, deals_parts
+from polygait.variations.worlds import TrainingWorlds, Whose, deals_parts
 
 __all__ = [
     "LAST_STEP",
@@ -85,6 +85,7 @@ __all__ = [
     "Targeted",
     "Timing",
     "TrainingWorlds",
+    "Whose",
     "deals_parts",
     "Variation",
     "check_conditions",

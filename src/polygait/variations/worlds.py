@@ -7,7 +7,7 @@ In a variation of the mixture a number may be a range (`weak=0.2..0.8`, drawn ev
 whole numbers, and 0 is none), and a target may be `any(glob)`, one of the parts that match: `broken(any(*))`
 breaks one joint in every episode, where `broken(*)` breaks them all. `each(glob)` deals the parts out to the
 members of a population: with `broken(each(*))` the first member learns to do without the first joint, the
-second without the second, and so on in turn.
+second without the second, and so on in turn, until every joint is somebody's and every member has one.
 """
 
 from __future__ import annotations
@@ -58,13 +58,22 @@ class _Alternative(NamedTuple):
     edits: tuple[_OpenEdit, ...]
 
 
+class Whose(NamedTuple):
+    """A member, and of how many."""
+
+    member: int
+    members: int
+
+
 class TrainingWorlds:
     """A mixture of worlds on one robot."""
 
-    def __init__(self, text: str, conditions: Mapping[str, str], anatomy: Anatomy, member: int = 0) -> None:
-        """`member` counts where parts are dealt out by `each`."""
+    def __init__(
+        self, text: str, conditions: Mapping[str, str], anatomy: Anatomy, whose: Whose | None = None
+    ) -> None:
+        """`whose` they are counts where parts are dealt out by `each`; a single policy gets them all."""
         self.text = text
-        self._member = member
+        self._whose = whose or Whose(0, 1)
         self._conditions = conditions
         self._anatomy = anatomy
         problems, self._alternatives = [], []
@@ -167,7 +176,9 @@ class TrainingWorlds:
         kind = KEYWORDS[words.name].kind
         found = [name for glob in globs for name in self._anatomy.choices(kind, glob.strip())]
         names = tuple(dict.fromkeys(found))
-        return (names[self._member % len(names)],) if target.startswith(_EACH) else names
+        if target.startswith(_EACH):
+            return names[self._whose.member % len(names) :: self._whose.members]
+        return names
 
 
 def deals_parts(text: str) -> bool:
