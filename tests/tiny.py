@@ -171,6 +171,9 @@ def words(wanted: pg.TrainConfig, out: Path) -> list[str]:
         command += ["--worlds", wanted.worlds]
     if wanted.curriculum is not None:
         command += ["--curriculum", str(wanted.curriculum)]
+    for name in ("specialists", "against", "specialist_steps"):
+        if getattr(wanted, name) is not None:
+            command += [f"--{name.replace('_', '-')}", str(getattr(wanted, name))]
     return [*command, "--set", *wanted.overrides]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax
@@ -12,8 +13,10 @@ from polygait.diversity.method import Method
 from polygait.learning.keys import member_keys
 from polygait.learning.learner import Learner, Sizes
 from polygait.population.checkpoints import Checkpoint
+from polygait.population.population import SPECIALISTS
 from polygait.population.store import RunFolder
 from polygait.population.trained_on import TrainedOn
+from polygait.resolving import resolve_specialist
 from polygait.run_config import RunConfig
 from polygait.tasks.batched import set_worlds
 from polygait.tasks.state import StateFilter
@@ -34,6 +37,12 @@ class Cohort(NamedTuple):
     threads: int | None
     pace: tuple[np.ndarray, np.ndarray] | None = None
     """Steps and returns of the first member, which had no bonus, where others are held to it."""
+    origin: Mapping[str, np.ndarray] | None = None
+    """The arrays of the finished member from which these start, if any."""
+    steps_before: int = 0
+    """Of all members before these."""
+    total_steps: int = 0
+    """Of all members of the run."""
 
     @property
     def size(self) -> int:
@@ -45,16 +54,32 @@ class Cohort(NamedTuple):
         return float("nan") if self.pace is None else float(np.interp(steps, *self.pace))
 
 
+class Assignment(NamedTuple):
+    """What a specialist is for, and from whom it goes on."""
+
+    variation: str
+    origin: int
+
+    @classmethod
+    def of(cls, run: RunFolder, member: int) -> Assignment | None:
+        """Of a member that is, or will be, a specialist."""
+        found = run.manifest.get(SPECIALISTS, {}).get(str(member))
+        return None if found is None else cls(found["variation"], found["origin"])
+
+
 def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | None) -> Cohort:
     """The members to train next: those of the checkpoint, or the first that are missing."""
-    config = RunConfig.from_json(run.manifest["config"])
+    config = whole = RunConfig.from_json(run.manifest["config"])
     state_filter = StateFilter.from_json(run.manifest["filter"])
-    method = config.method_class(config.method_config, state_filter)
     if checkpoint is None:
         first = len(run.members)
-        size = config.members - first if config.simultaneous else 1
+        size = config.generalists - first if config.simultaneous and first < config.generalists else 1
     else:
         first, size = checkpoint.metadata["first"], checkpoint.metadata["size"]
+    origin = run.load_origin()
+    if assigned := Assignment.of(run, first):
+        config, origin = resolve_specialist(config, assigned.variation), run.load_member(assigned.origin)
+    method = config.method_class(config.method_config, state_filter)
     task = TrainedOn.of(run.manifest).make_to_train(
         config, num_envs=size * config.envs, variation=config.variation, num_threads=threads
     )
@@ -65,7 +90,20 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         owners = [Whose(member, config.members) for member in range(first, first + size)]
         set_worlds(task, config.worlds, [whose for whose in owners for _ in range(config.envs)])
     keys = member_keys(jax.random.key(config.seed), first, size)
-    return Cohort(run, config, learner, method, task, keys, first, threads, _pace(run, config, first))
+    return Cohort(
+        run,
+        config,
+        learner,
+        method,
+        task,
+        keys,
+        first,
+        threads,
+        pace=_pace(run, config, first),
+        origin=origin,
+        steps_before=sum(entry.steps for entry in run.members.values()),
+        total_steps=whole.total_steps,
+    )
 
 
 def _pace(run: RunFolder, config: RunConfig, first: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 def print_members(path: str, population: Population) -> None:
     """What training came to."""
     columns = ("member", "steps", "return (mean actions)", "falls", "novelty (nats)")
+    if special := any(member.specialty for member in population.members):
+        columns = (*columns, "specialist for")
     rows = [
         (
             str(member.index),
@@ -35,6 +37,7 @@ def print_members(path: str, population: Population) -> None:
             amount(member.summary["nominal_return"], member.summary["nominal_std"]),
             f"{100 * member.summary['nominal_falls']:.0f} %",
             f"{member.summary['novelty']:.2f}" if member.summary.get("novelty", math.inf) < math.inf else "–",
+            *([member.specialty] if special else []),
         )
         for member in population.members
     ]

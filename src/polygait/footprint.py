@@ -24,7 +24,7 @@ class Footprint(NamedTuple):
 def training_footprint(run: RunConfig, observation_size: int, action_size: int) -> Footprint:
     """Of all members that train together, and of the models that earlier ones left."""
     sizes = (observation_size, action_size)
-    together = run.members if run.simultaneous else 1
+    together = run.generalists if run.simultaneous else 1
     learning = run.learner.network_widths(sizes)
     models = run.method_class.network_widths(run.method_config, sizes)
     numbers = _COPIES * together * sum(map(_weights, learning))

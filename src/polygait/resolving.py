@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polygait.config import (
+    Extension,
     FinetuneConfig,
     TrainConfig,
     checked_kinds,
     count_problems,
     seed_problems,
+    specialist_problems,
     with_whole_numbers,
 )
 from polygait.config.settings import with_setting
@@ -32,6 +34,8 @@ _OWN = ("keep", "fade", "guard")
 """Settings of a run that belong to no section."""
 MEMBERS = 10
 """The paper's population."""
+DAMAGES, SPECIALIST_STEPS = "mesh", 200_000
+"""What specialists are for, and how long they learn."""
 
 
 def resolve(config: TrainConfig) -> RunConfig:
@@ -63,6 +67,7 @@ def resolve(config: TrainConfig) -> RunConfig:
         method_config=method.Config(**{**method.presets.get(preset, {}), **relative}),
         worlds="" if config.worlds is None else config.worlds.strip(),
         curriculum=config.curriculum or 0.0,
+        **specialist_choices(config),
     )
     run = _with_defaults(run, robot.settings.get(preset, {}))
     if config.layout is not None:
@@ -73,28 +78,27 @@ def resolve(config: TrainConfig) -> RunConfig:
     return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
 
 
-def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str | None) -> RunConfig:
-    """The choices of a run that goes on from one member of another: that run's own, but for these.
+def specialist_choices(options: TrainConfig | Extension) -> dict[str, Any]:
+    """What a run remembers about its specialists."""
+    if not options.specialists:
+        return {}
+    return {
+        "specialists": options.specialists,
+        "against": (options.against or DAMAGES).strip(),
+        "specialist_steps": options.specialist_steps or SPECIALIST_STEPS,
+    }
 
-    No bonus: the member should become able, not different.
-    """
-    method, learner = METHODS.find("multi"), origin.learner_class
-    run = dataclasses.replace(
-        origin,
-        method=method.name,
-        method_config=method.Config(),
-        alpha=0.0,
-        diversity=None,
-        fade=0.0,
-        guard=0.0,
-        worlds="",  # nor any world but the changed one
-        curriculum=0.0,
-        members=1,
-        steps=config.steps,
-        seed=config.seed,
-        learner=learner.to_go_on(origin.learner),
-        variation=variation,
-    )
+
+def resolve_specialist(origin: RunConfig, variation: str) -> RunConfig:
+    """The choices of one of a run's specialists."""
+    run = _going_on(origin, origin.specialist_steps, variation)
+    return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
+
+
+def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str | None) -> RunConfig:
+    """The choices of a run that goes on from one member of another."""
+    learner, run = origin.learner_class, _going_on(origin, config.steps, variation)
+    run = dataclasses.replace(run, members=1, specialists=0, against="", specialist_steps=0, seed=config.seed)
     problems = seed_problems(config.seed)
     problems += count_problems(config, {"steps": 1}, most=LARGEST) + count_problems(config, {"threads": 1})
     run = _with_overrides(run, config.overrides, problems)
@@ -104,6 +108,28 @@ def resolve_finetuning(origin: RunConfig, config: FinetuneConfig, variation: str
             f"Leave {learner.name}.policy_hidden and {learner.name}.critic_hidden out. Nothing was started.",
         )
     return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
+
+
+def _going_on(origin: RunConfig, steps: int, variation: str | None) -> RunConfig:
+    """A run's choices for a member that goes on from another: its own, but for these.
+
+    No bonus: the member should become able, not different.
+    """
+    method = METHODS.find("multi")
+    return dataclasses.replace(
+        origin,
+        method=method.name,
+        method_config=method.Config(),
+        alpha=0.0,
+        diversity=None,
+        fade=0.0,
+        guard=0.0,
+        worlds="",  # nor any world but the changed one
+        curriculum=0.0,
+        steps=steps,
+        learner=origin.learner_class.to_go_on(origin.learner),
+        variation=variation,
+    )
 
 
 def _with_overrides(run: RunConfig, overrides: Iterable[str], problems: list[str]) -> RunConfig:
@@ -144,7 +170,9 @@ def _problems(config: TrainConfig) -> list[str]:
     """What is wrong with a user's numbers, each by itself."""
     found = seed_problems(config.seed)
     found += count_problems(config, {"steps": 1}, most=LARGEST)
-    found += count_problems(config, {"members": 1, "envs": 1, "threads": 1})
+    found += count_problems(config, {"members": 1, "envs": 1, "threads": 1, "specialists": 0})
+    found += count_problems(config, {"specialist_steps": 1}, most=LARGEST)
+    found += specialist_problems(config)
     if config.layout is not None and not config.task.startswith(GYM_PREFIX):
         found.append(f"`layout` names what a gym:ENV-ID shows; {config.task} has names of its own.")
     for name in ("alpha", "diversity"):
@@ -183,7 +211,16 @@ def _problems_of_method(config: TrainConfig) -> list[str]:
             f"`{name}` is the strength of a bonus that {config.method} does not have: leave it out."
             for name in given
         ]
-    if method.needs_peers and config.members == 1:
+    if config.specialists and method.single:
+        found.append(
+            f"{config.method} trains one policy; specialists go on from the members of multi or dir."
+        )
+    elif config.specialists and config.specialists >= (config.members or MEMBERS):
+        found.append(
+            f"`specialists` {config.specialists} are some of the `members` {config.members or MEMBERS}: at "
+            "least one must learn from the beginning."
+        )
+    if method.needs_peers and config.members is not None and config.members - (config.specialists or 0) == 1:
         found.append(f"{config.method} makes members differ from each other and needs at least 2, got 1.")
     return found
 

@@ -14,6 +14,8 @@ from polygait.errors import UserError
 from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 
+_SPECIALISTS = ("specialists", "against", "specialist_steps")
+
 
 @dataclass(frozen=True)
 class RunConfig:
@@ -51,6 +53,11 @@ class RunConfig:
     """Of which every episode of the training draws one; empty is the nominal world."""
     curriculum: float = 0.0
     """The share of the training in which faulty worlds grow from none to as many as `worlds` says."""
+    specialists: int = 0
+    """How many of the members, the last ones, go on from an earlier one in a damage that nobody survives."""
+    against: str = ""
+    """The damages that they are for: a suite's name, or variations."""
+    specialist_steps: int = 0
 
     def faulty_share(self, steps: int) -> float:
         """How many of the faulty worlds take place when a member has made so many steps, from 0 to 1."""
@@ -73,6 +80,18 @@ class RunConfig:
         if self.episodes_per_iteration:
             return self.steps
         return self.iterations * self.learner.steps_per_iteration
+
+    @property
+    def generalists(self) -> int:
+        """How many members train from the beginning, in no damage of their own."""
+        return self.members - self.specialists
+
+    @property
+    def total_steps(self) -> int:
+        """Of all members together."""
+        rollout = 1 if self.episodes_per_iteration else self.learner.steps_per_iteration
+        specialist = -(-self.specialist_steps // rollout) * rollout
+        return self.generalists * self.steps_per_member + self.specialists * specialist
 
     @property
     def simultaneous(self) -> bool:
@@ -102,13 +121,13 @@ class RunConfig:
     def to_json(self) -> dict[str, Any]:
         """The configuration as plain data; the learner's settings are tagged with its name.
 
-        A nominal world is not mentioned, nor a guard or whole episodes where there are none: jobs of studies
-        are named by this data, and keep their names.
+        A nominal world is not mentioned, nor a guard, specialists or whole episodes where there are none:
+        jobs of studies are named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
         if not self.episodes_per_iteration:
             plain["learner"].pop("episodes_per_iteration", None)
-        for name in ("variation", "worlds", "curriculum", "guard"):
+        for name in ("variation", "worlds", "curriculum", "guard", *_SPECIALISTS):
             if not plain[name]:
                 del plain[name]
         return {**plain, "learner": {"name": self.learner.name, **plain["learner"]}}

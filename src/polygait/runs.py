@@ -20,8 +20,9 @@ from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
 from polygait.progress import Report, printer, reporting, silent
-from polygait.resolving import resolve
+from polygait.resolving import resolve, specialist_choices
 from polygait.run_config import RunConfig
+from polygait.specialists import assign_next, damages
 from polygait.tasks.actions import law_of_task
 from polygait.tasks.batched import set_worlds
 from polygait.tasks.fingerprint import fingerprint_of
@@ -71,6 +72,8 @@ def begin_resolved(
     task = make_task(resolved.task, variation=resolved.variation, **resolved.task_options)
     if resolved.worlds:
         set_worlds(task, resolved.worlds)  # says what is wrong with them before anything begins
+    if resolved.specialists:
+        damages(resolved.against, task)
     state_filter = _filter(resolved, task)
     require_training_memory(resolved, task.observation_size, task.action_size)
     description = {
@@ -155,6 +158,10 @@ def extend(
             stacklevel=2,
         )
     more = dataclasses.replace(config, members=len(run.members) + extension.most)
+    if extension.specialists:
+        choices = specialist_choices(extension)
+        damages(choices["against"], load(path).make_task(1))
+        more = dataclasses.replace(more, **choices | {"specialists": config.specialists + extension.most})
     _require_memory(run, more)
     with run.writing():
         run.rewind_metrics()
@@ -223,6 +230,10 @@ def _check(extension: Extension, config: RunConfig) -> None:
         problems.append(f"A new member of {config.method} needs another to differ from; extend by 2 or more.")
     if method.single:
         problems.append(f"{config.method} trains one policy; train a new run with multi or dir for several.")
+    if config.specialists and not extension.specialists:
+        problems.append(
+            "Specialists are the last members of a run: extend by more `specialists`, or train another run."
+        )
     if problems:
         raise UserError("\n".join(problems), "Nothing was changed.")
 
@@ -244,6 +255,8 @@ def go_on(run: RunFolder, threads: int | None = None, report: Report | None = No
             hours = (time.monotonic() - begun) / 3600
             if checkpoint is None and (len(run.members) >= config.members or _enough(run, extension, hours)):
                 break
+            if checkpoint is None and len(run.members) >= config.generalists:
+                assign_next(run, threads, report or silent)
             train_cohort(make_cohort(run, checkpoint, threads), checkpoint, report or silent, stop)
         reached = dataclasses.replace(config, members=len(run.members))
         run.update_manifest({"complete": True, "config": reached.to_json(), "extension": {}})

@@ -170,13 +170,14 @@ def _initial_state(cohort: Cohort) -> LoopState:
     """Fresh networks or those of the origin; every environment at the start of its seed's first episode."""
     config, task, size = cohort.config, cohort.task, cohort.size
     learner = cohort.learner.init(cohort.keys)
-    if origin := cohort.run.load_origin():
-        learner = continued(cohort.learner, learner, origin)
+    if cohort.origin is not None:
+        learner = continued(cohort.learner, learner, cohort.origin)
     members = range(cohort.first, cohort.first + size)
     if config.curriculum:
         set_faulty_share(task, config.faulty_share(0))
     seeds = [seed for member in members for seed in _env_seeds(config.seed, member, config.envs)]
-    earlier = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
+    left = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
+    earlier = [tensors for tensors in left if tensors]  # a specialist leaves nothing
     return LoopState(
         learner=learner,
         position=start_position(task, size, seeds),
@@ -236,16 +237,20 @@ def _write_members(cohort: Cohort, state: LoopState) -> None:
 
 def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: float) -> Progress:
     """`rate` is of one member; all of a cohort's advance together."""
-    config = cohort.config
     steps, returns = int(state.position.num_steps), record["return"]
-    left = (config.members - cohort.first) / cohort.size - min(1.0, steps / config.steps_per_member)
+    left = 1 - _share(cohort, steps)
     return _standing(cohort, steps)._replace(
         steps_per_second=rate * cohort.size,
         episode_return=float(np.nanmean(returns)) if not np.isnan(returns).all() else np.nan,
         bonus_ratio=float(np.mean(record.get("bonus_ratio", 0.0))),
-        seconds_left=left * config.steps_per_member / rate,
+        seconds_left=left * cohort.total_steps / (rate * cohort.size),
         record=record,
     )
+
+
+def _share(cohort: Cohort, steps: int) -> float:
+    """How much of all training is over when each of these members has made so many steps."""
+    return min(1.0, (cohort.steps_before + steps * cohort.size) / max(1, cohort.total_steps))
 
 
 def _steps_done(cohort: Cohort, checkpoint: Checkpoint | None) -> int:
@@ -264,7 +269,7 @@ def _standing(cohort: Cohort, steps: int) -> Progress:
     members = f"{last}" if cohort.size == 1 else f"{cohort.first + 1}–{last}"
     return Progress(
         members=f"{members}/{config.members}",
-        share=(cohort.first + min(1.0, steps / config.steps_per_member) * cohort.size) / config.members,
+        share=_share(cohort, steps),
         steps=steps,
         total_steps=config.steps_per_member,
     )

@@ -21,6 +21,7 @@ from polygait.config.options import (
     MotivationConfig,
     StudyRunConfig,
     TrainConfig,
+    specialist_problems,
 )
 from polygait.config.showing import (
     DemoConfig,
@@ -58,5 +59,6 @@ __all__ = [
     "from_options",
     "is_whole",
     "seed_problems",
+    "specialist_problems",
     "with_whole_numbers",
 ]

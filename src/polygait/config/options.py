@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from tyro import conf
 
 from polygait.config.checks import count_problems, seed_problems
+from polygait.counts import LARGEST
 
 _SET = conf.arg(name="set")
 
@@ -58,6 +59,21 @@ class TrainConfig:
     curriculum: float | None = None
     """The share of the training, up to 1, in which faulty worlds grow from none to as many as `worlds` says;
     0 if left out: as many from the beginning."""
+    specialists: int | None = None
+    """How many of the members, the last ones, go on from an earlier one in a damage that nobody survives."""
+    against: str | None = None
+    """The damages that specialists are for: damage, dynamics, sensors, paper, mesh, or variations such as
+    "broken(foot_joint), delay=2"; the mesh if left out."""
+    specialist_steps: int | None = None
+    """Environment steps per specialist, 200k if left out."""
+
+
+def specialist_problems(options: Any) -> list[str]:
+    """What is said about specialists where there are none."""
+    if options.specialists:
+        return []
+    given = [name for name in ("against", "specialist_steps") if getattr(options, name) is not None]
+    return [f"`{name}` is about specialists: say how many, such as `specialists=5`." for name in given]
 
 
 @dataclass(frozen=True)
@@ -72,17 +88,33 @@ class Extension:
     """Begin no new member after so many hours."""
     max_members: int | None = None
     """At most so many more, beside another limit: the same as members."""
+    specialists: int | None = None
+    """So many members that each go on from an earlier one in a damage that nobody survives, and no others."""
+    against: str | None = None
+    """The damages that specialists are for, as in training; the mesh if left out."""
+    specialist_steps: int | None = None
+    """Environment steps per specialist, 200k if left out."""
 
     @property
     def most(self) -> int:
         """How many new members at most."""
-        return next((count for count in (self.members, self.max_members) if count is not None), 100)
+        given = (self.specialists, self.members, self.max_members)
+        return next((count for count in given if count is not None), 100)
 
     def problems(self) -> list[str]:
         """Every rule these values break, in words; empty when there is none."""
-        found = count_problems(self, {"members": 1, "max_members": 1})
-        if self.members is None and self.until_novelty is None and self.max_hours is None:
-            found.append("How far to extend? Give `members=5`, `until_novelty=2` or `max_hours=3`.")
+        found = count_problems(self, {"members": 1, "max_members": 1, "specialists": 1})
+        found += count_problems(self, {"specialist_steps": 1}, most=LARGEST)
+        limits = {name: getattr(self, name) for name in ("members", "until_novelty", "max_hours")}
+        others = [name for name, value in limits.items() if value is not None]
+        if not others and self.specialists is None:
+            found.append(
+                "How far to extend? Give `members=5`, `until_novelty=2`, `max_hours=3` or `specialists=5`."
+            )
+        if self.specialists is not None and (others or self.max_members is not None):
+            others += ["max_members"] * (self.max_members is not None)
+            found.append(f"`specialists` says how many: leave `{'`, `'.join(others)}` out.")
+        found += specialist_problems(self)
         if self.members is not None and self.max_members is not None:
             found.append("`members` and `max_members` exclude each other. Give the one you mean.")
         if self.max_hours is not None and not self.max_hours > 0:

@@ -29,6 +29,8 @@ from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Task, checked_numbers
 from polygait.zoo import is_zoo, own_copy
 
+SPECIALISTS = "specialists"
+"""In the manifest: what each of them is for, and from whom it goes on."""
 _MOST_ROWS = 256
 """On which a member acts at once; longer batches are cut, for memory must not grow with their variety."""
 
@@ -44,6 +46,8 @@ class Member:
     """What acts: a PolicyState of ours, or the function of a policy from elsewhere."""
     name: str = ""
     """What it is called; a member of a run has a number only."""
+    specialty: str = ""
+    """The damage in which it went on from another member, if it did."""
 
     @property
     def title(self) -> str:
@@ -76,6 +80,7 @@ class Population:
                 entry.steps,
                 entry.summary,
                 unflatten_tree(like, section(run.load_member(index), "brain")),
+                specialty=manifest.get(SPECIALISTS, {}).get(str(index), {}).get("variation", ""),
             )
             for index, entry in sorted(run.members.items())
         ]
@@ -122,12 +127,15 @@ class Population:
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Columns and rows of what is known of its members; what is not known is empty."""
         columns = ("member", "name", "steps", "return", "m/s", "falls")
+        if special := any(member.specialty for member in self.members):
+            columns += ("specialist for",)
         return columns, [
             (
                 str(member.index),
                 member.name,
                 f"{member.steps:,}" if member.steps else "",
                 *_nominal_words(member.summary),
+                *([member.specialty] if special else []),
             )
             for member in self.members
         ]

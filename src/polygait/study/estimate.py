@@ -14,6 +14,7 @@ import numpy as np
 from polygait.errors import UserError
 from polygait.memory import size_text
 from polygait.progress import duration
+from polygait.specialists import damages
 from polygait.study.grid import Measures, StudyJob
 from polygait.study.jobs import CURVE_POINTS
 from polygait.suites import Condition, listed_conditions, suite_conditions
@@ -103,7 +104,8 @@ def estimate(jobs: Sequence[StudyJob]) -> Cost:
 
 def _about(job: StudyJob) -> str:
     """What a job's world depends on."""
-    return repr((job.run.task, job.run.task_options, job.run.remove, job.measures))
+    run = job.run
+    return repr((run.task, run.task_options, run.remove, run.against, job.measures))
 
 
 def evaluation_steps(job: StudyJob, conditions: int, episode_steps: int) -> int:
@@ -144,6 +146,8 @@ def _look(job: StudyJob) -> _World:
     task = make_task(job.run.task, num_envs=_PROBE_ENVS, num_threads=1, **job.run.task_options)
     if job.run.remove is not None:
         StateFilter.remove(task.layout, job.run.remove)
+    if job.run.specialists:
+        damages(job.run.against, task)
     chance = np.random.default_rng(0)
     task.reset()
     begun = time.perf_counter()
@@ -189,7 +193,7 @@ def _lasting_bytes(job: StudyJob, world: _World) -> int:
 
 def _checkpoint_bytes(job: StudyJob, world: _World) -> int:
     """Of two: weights, their optimiser's two moments and the best so far of all who train; the physics."""
-    together = job.run.members if job.run.simultaneous else 1
+    together = job.run.generalists if job.run.simultaneous else 1
     return 2 * (4 * together * _member_bytes(world.sizes, job) + job.run.envs * world.row_bytes)
 
 

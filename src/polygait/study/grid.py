@@ -90,7 +90,7 @@ class StudyJob:
     @property
     def training_steps(self) -> int:
         """Of all members."""
-        return self.run.members * self.run.steps_per_member
+        return self.run.total_steps
 
     def to_json(self) -> dict[str, Any]:
         """The job as plain data."""

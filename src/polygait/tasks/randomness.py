@@ -31,6 +31,7 @@ class EpisodePurpose(enum.IntEnum):
     EXPERIENCE = 2
     CONTACTS = 3
     NOMINAL = 4
+    SPECIALISTS = 5
 
 
 TRAINED_MEMBERS = 1

@@ -44,7 +44,7 @@ from polygait.variations.physics_edits import (
 )
 from polygait.variations.signal_edits import ActionDelay, Backlash, MotorFailure, SensorFailure
 from polygait.variations.timing import LAST_STEP, Timing
-from polygait.variations.worlds import TrainingWorlds, Whose, deals_parts
+from polygait.variations.worlds import TrainingWorlds, Whose, deals_parts, listed_variations
 
 __all__ = [
     "LAST_STEP",
@@ -87,6 +87,7 @@ __all__ = [
     "TrainingWorlds",
     "Whose",
     "deals_parts",
+    "listed_variations",
     "Variation",
     "check_conditions",
     "needs_number",

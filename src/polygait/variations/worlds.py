@@ -186,8 +186,13 @@ def deals_parts(text: str) -> bool:
     return any(found[1] == "each" for found in _OPEN_TARGET.finditer(text))
 
 
+def listed_variations(text: str) -> list[str]:
+    """The variations between the commas of a text."""
+    return [part.strip() for part in _split(text) if part.strip()]
+
+
 def _split(text: str) -> list[str]:
-    """The alternatives of a mixture: a comma between brackets belongs to the names of parts."""
+    """The parts between commas: a comma between brackets belongs to the names of parts."""
     parts, depth, begun = [], 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")

@@ -40,7 +40,10 @@ def train_command(config: RunConfig, out: str) -> str:
         usual = default if name in fixed else getattr(base, name)
         if name in _ALWAYS or found[name] not in (usual, None):
             several = isinstance(found[name], tuple)
-            words += [f"--{name}", *(found[name] if several else [setting_text(found[name])])]
+            words += [
+                f"--{name.replace('_', '-')}",
+                *(found[name] if several else [setting_text(found[name])]),
+            ]
     if settings := _settings(config, base):
         words += ["--set", *settings]
     return shlex.join([*words, "--out", out])
