@@ -540,9 +540,17 @@ def test_a_run_remembers_its_configuration(task, preset, method):
     again = RunConfig.from_json(json.loads(json.dumps(run.to_json())))
     assert again == run
     hints = typing.get_type_hints(RunConfig)
-    # Changed worlds and a guard are written down where there are any, so that a run without keeps its name.
-    assert set(run.to_json()) == set(hints) - {"variation", "worlds", "curriculum", "guard"}
-    changed = dataclasses.replace(run, variation="broken-foot", worlds="delay=1", curriculum=0.5, guard=0.8)
+    # Changed worlds, a guard and specialists are written down where there are any, so that a run without them
+    # keeps its name.
+    options: dict[str, Any] = {
+        "variation": "broken-foot",
+        "worlds": "delay=1",
+        "curriculum": 0.5,
+        "guard": 0.8,
+    }
+    options |= {"specialists": 1, "against": "mesh", "specialist_steps": 10}
+    assert set(run.to_json()) == set(hints) - set(options)
+    changed = dataclasses.replace(run, **options)
     assert set(changed.to_json()) == set(hints)
     assert RunConfig.from_json(json.loads(json.dumps(changed.to_json()))) == changed
 

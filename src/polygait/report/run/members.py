@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from polygait.cohort import Assignment
 from polygait.population.manifest import MemberEntry
 from polygait.progress import amount
 from polygait.report.feet import foot_title
@@ -109,7 +110,7 @@ def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Pag
     recordings = gallery.episodes.get(entry.index, [])
     return tag(
         "div",
-        tag("h3", f"Member {entry.index}{': ' if (name := entry.summary.get('name')) else ''}{name or ''}"),
+        tag("h3", ": ".join(filter(None, [f"Member {entry.index}", _name(entry, findings)]))),
         _moving_picture(entry.index, findings, gallery, recordings),
         charts.take(f"contacts-member-{entry.index}"),
         _facts(entry, findings, recordings),
@@ -119,6 +120,13 @@ def _panel(entry: MemberEntry, findings: Findings, gallery: Gallery, charts: Pag
         tabindex=0,
         hidden=entry.index != findings.best,
     )
+
+
+def _name(entry: MemberEntry, findings: Findings) -> str:
+    """What a member is called, or what it is for."""
+    if assigned := Assignment.of(findings.run, entry.index):
+        return f"specialist for {assigned.variation}, from member {assigned.origin}"
+    return entry.summary.get("name", "")
 
 
 def _moving_picture(

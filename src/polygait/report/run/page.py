@@ -65,7 +65,9 @@ def run_page(findings: Findings, gallery: Gallery) -> str:
     sections = [Section.titled(title, body) for title, body in bodies.items() if body is not None]
     config = findings.config
     method = method_title(config.method)
-    size = f"{len(findings.entries)} members × {config.steps:,} steps"
+    size = f"{len(findings.entries) - config.specialists} members × {config.steps:,} steps"
+    if config.specialists:
+        size += f", {config.specialists} specialists × {config.specialist_steps:,}"
     if origin := findings.run.manifest.get("origin"):
         method = f"member {origin['member']} of {origin['run']}, fine-tuned in {origin['variation']}"
     subtitle = f"{config.task} · {method} · {size} · seed {config.seed}"

@@ -33,7 +33,7 @@ def summary_section(findings: Findings, gallery: Gallery) -> Html:
         (
             "members",
             str(len(findings.entries)),
-            f"{findings.config.steps:,} steps each" if findings.config.steps else "trained elsewhere",
+            _steps_told(findings.config),
         ),
         ("best return", number(scores[findings.best].mean), f"member {findings.best}, nothing wrong"),
         ("median return", number(median(returns)), f"worst {number(min(returns))}"),
@@ -50,6 +50,15 @@ def summary_section(findings: Findings, gallery: Gallery) -> Html:
             gap_list([*findings.gaps, *gallery.gaps]),
         ]
     )
+
+
+def _steps_told(config: RunConfig) -> str:
+    """How long members learned."""
+    if not config.steps:
+        return "trained elsewhere"
+    if not config.specialists:
+        return f"{config.steps:,} steps each"
+    return f"{config.steps:,} steps each, {config.specialists} specialists {config.specialist_steps:,} more"
 
 
 def _told(findings: Findings, choices: Mapping[tuple[str, str, str], ChosenMember]) -> Html | None:
