@@ -30,6 +30,7 @@ WORLDS = {
 }
 PAPER = {"preset": "paper", "steps": 1000}
 FEATURES: dict[str, Any] = {"alpha": None}
+SPECIALISTS = {"members": 4, "specialists": 2, "against": "delay=2, gravity=1.4", "specialist_steps": 64 * 30}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
 
@@ -121,8 +122,9 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         (WORLDS, 60),
         ({**PAPER, "steps": 20_000}, 17),
         (FEATURES, 60),
+        (SPECIALISTS, 120),
     ],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "features"],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "features", "specialists"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)

@@ -18,7 +18,7 @@ from polygait.episodes import Job, counting, episode_seeds, run_members, task_fa
 from polygait.errors import UserError
 from polygait.population.population import SPECIALISTS, Population, load
 from polygait.population.store import RunFolder
-from polygait.progress import Progress, Report
+from polygait.progress import Count, Progress, Report
 from polygait.resilience import KEPT_SHARE
 from polygait.run_config import RunConfig
 from polygait.suites import NAMES, NOMINAL, suite_conditions
@@ -67,8 +67,12 @@ def assign_next(run: RunFolder, threads: int | None, report: Report) -> None:
     kept: dict[str, list[float]] = before["kept"] if before.get("damages") == texts else {}
     new = [member.index for member in population.members if str(member.index) not in kept]
     done = sum(member.steps for member in population.members) / config.total_steps
-    telling = _Telling(report, f"{len(population) + 1}/{config.members}", done)
-    kept = kept | _kept(population, new, texts, threads, telling)
+    standing = Progress(f"{len(population) + 1}/{config.members}", done, 0, config.specialist_steps)
+
+    def tell(finished: int, total: int) -> None:
+        report(standing._replace(phase=f"trying damages, {finished} of {total} episodes"))
+
+    kept = kept | _kept(population, new, texts, threads, tell)
     assigned = run.manifest.get(SPECIALISTS, {})
     attempts = [sum(one["variation"] == text for one in assigned.values()) for text in texts]
     need = most_needed(np.array([kept[str(member.index)] for member in population.members]), attempts)
@@ -96,20 +100,8 @@ def most_needed(kept: Float[np.ndarray, "member world"], attempts: Sequence[int]
     return Need(order[0], int(kept[:, 1 + order[0]].argmax()))
 
 
-class _Telling(NamedTuple):
-    """Says how far the trials are."""
-
-    report: Report
-    members: str
-    share: float
-
-    def __call__(self, done: int, total: int) -> None:
-        phase = f"trying damages, {done} of {total} episodes"
-        self.report(Progress(self.members, self.share, 0, 0, phase=phase))
-
-
 def _kept(
-    population: Population, members: Sequence[int], texts: Sequence[str], threads: int | None, tell: _Telling
+    population: Population, members: Sequence[int], texts: Sequence[str], threads: int | None, tell: Count
 ) -> dict[str, list[float]]:
     """The mean speed of members in the nominal world and every damage; their return where that is unknown."""
     place = {member.index: place for place, member in enumerate(population.members)}
