@@ -56,6 +56,7 @@ def print_adaptation(result: Adaptation, population: Population) -> None:
         notes = [
             "stands still" if stands_still(speed, result.falls_of(index), fastest) else "",
             "chosen" if index == result.best else "",
+            f"specialist for {member.specialty}" if member.specialty else "",
             "stopped: fell too often" if index in result.stopped else "",
             f"diverged {result.diverged[index]}×" if result.diverged[index] else "",
         ]
