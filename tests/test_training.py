@@ -78,6 +78,9 @@ EXEMPT = {
     "threads": "it must not change any bit, see test_runs.py",
     "layout": "it names what Gymnasium's environments show, see tasks/test_gym_layout.py",
     "curriculum": "it acts beside worlds only, see test_training_worlds.py",
+    "specialists": "they come after the other members, see test_specialists.py",
+    "against": "it acts beside specialists only, see there",
+    "specialist_steps": "it acts beside specialists only, see there",
 }
 
 

@@ -101,7 +101,7 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         threads,
         pace=_pace(run, config, first),
         origin=origin,
-        steps_before=sum(entry.steps for entry in run.members.values()),
+        steps_before=whole.steps_of_first(first),
         total_steps=whole.total_steps,
     )
 

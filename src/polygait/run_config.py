@@ -15,6 +15,8 @@ from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 
 _SPECIALISTS = ("specialists", "against", "specialist_steps")
+_LATER_SETTINGS = ("episodes_per_iteration", "critic_warmup")
+"""Of learners, which do nothing at 0 and are not mentioned then."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,14 @@ class RunConfig:
     @property
     def total_steps(self) -> int:
         """Of all members together."""
+        return self.steps_of_first(self.members)
+
+    def steps_of_first(self, count: int) -> int:
+        """Of the first so many members together."""
         rollout = 1 if self.episodes_per_iteration else self.learner.steps_per_iteration
         specialist = -(-self.specialist_steps // rollout) * rollout
-        return self.generalists * self.steps_per_member + self.specialists * specialist
+        generalists = min(count, self.generalists)
+        return generalists * self.steps_per_member + (count - generalists) * specialist
 
     @property
     def simultaneous(self) -> bool:
@@ -125,8 +132,9 @@ class RunConfig:
         jobs of studies are named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
-        if not self.episodes_per_iteration:
-            plain["learner"].pop("episodes_per_iteration", None)
+        for name in _LATER_SETTINGS:
+            if not plain["learner"].get(name):
+                plain["learner"].pop(name, None)
         for name in ("variation", "worlds", "curriculum", "guard", *_SPECIALISTS):
             if not plain[name]:
                 del plain[name]

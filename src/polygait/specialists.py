@@ -66,7 +66,7 @@ def assign_next(run: RunFolder, threads: int | None, report: Report) -> None:
     before = run.manifest.get(TRIED, {})
     kept: dict[str, list[float]] = before["kept"] if before.get("damages") == texts else {}
     new = [member.index for member in population.members if str(member.index) not in kept]
-    done = sum(member.steps for member in population.members) / config.total_steps
+    done = config.steps_of_first(len(population)) / config.total_steps
     standing = Progress(f"{len(population) + 1}/{config.members}", done, 0, config.specialist_steps)
 
     def tell(finished: int, total: int) -> None:

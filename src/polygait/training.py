@@ -250,7 +250,8 @@ def _progress(cohort: Cohort, state: LoopState, record: dict[str, Any], rate: fl
 
 def _share(cohort: Cohort, steps: int) -> float:
     """How much of all training is over when each of these members has made so many steps."""
-    return min(1.0, (cohort.steps_before + steps * cohort.size) / max(1, cohort.total_steps))
+    made = min(steps, cohort.config.steps_per_member)  # whole episodes may make more
+    return (cohort.steps_before + made * cohort.size) / cohort.total_steps
 
 
 def _steps_done(cohort: Cohort, checkpoint: Checkpoint | None) -> int:

@@ -150,6 +150,7 @@ CHANGES = {
     "max_gradient_norm": 0.01,
     "policy_hidden": (8,),
     "critic_hidden": (8,),
+    "critic_warmup": 0.5,
     "action_std": 0.3,
     "learn_std": True,
     "std_bounds": (0.1, 0.8),
@@ -163,7 +164,7 @@ CHANGES = {
 }
 WITH_LEARNED_STD = ("entropy_coefficient", "std_bounds")
 NEEDS = {
-    **{name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to")},
+    **{name: {"anneal_iterations": 4} for name in ("anneal_start", "anneal_to", "critic_warmup")},
     **{name: {"anneal_iterations": 4, "final_start": 0.0} for name in ("final_std", "final_discount")},
     "final_start": {"anneal_iterations": 4, "final_std": 0.2},
     "min_observation_std": {"normalize_observations": True},
@@ -210,6 +211,27 @@ def test_every_option_changes_the_result(name, unchanged):
         before = leaves(probes.train(Mixed(4), config, 2).networks)
     assert shapes != [array.shape for array in before] or any(
         not np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(before, result, strict=True)
+    )
+
+
+def test_the_critic_goes_ahead_where_it_is_asked_to():
+    config = replace(TINY, anneal_iterations=4, critic_warmup=0.5)
+    first, second, third = (probes.train(Mixed(4), config, count).networks for count in (1, 2, 3))
+    assert all(
+        np.array_equal(*pair) for pair in zip(leaves(first.policy), leaves(second.policy), strict=True)
+    )
+    assert any(
+        not np.array_equal(*pair) for pair in zip(leaves(first.critic), leaves(second.critic), strict=True)
+    )
+    assert any(
+        not np.array_equal(*pair) for pair in zip(leaves(second.policy), leaves(third.policy), strict=True)
+    )
+    whole = replace(config, anneal_iterations=0)  # no end from which a share could be told
+    assert any(
+        not np.array_equal(*pair)
+        for pair in zip(
+            leaves(probes.train(Mixed(4), whole, 1).networks.policy), leaves(first.policy), strict=True
+        )
     )
 
 

@@ -8,7 +8,7 @@ from polygait.tasks.randomness import CounterRandom, Draws, EpisodePurpose
 def test_purposes_keep_their_numbers() -> None:
     # Another number would change every episode that was ever run with it.
     assert [purpose.value for purpose in Draws] == [0, 1, 2**20, 2**21, 2**22, 2**32, 2**33]
-    assert [purpose.value for purpose in EpisodePurpose] == [0, 1, 2, 3, 4]
+    assert [purpose.value for purpose in EpisodePurpose] == [0, 1, 2, 3, 4, 5]
 
 
 def test_every_purpose_draws_its_own_numbers() -> None:

@@ -30,6 +30,9 @@ class PPOConfig:
     """The share of anneal_iterations during which the step size stays whole."""
     anneal_to: float = 0.0
     """The share of the step size that is left in the end, after anneal_iterations."""
+    critic_warmup: float = 0.0
+    """The share of anneal_iterations, at the beginning, in which the critic learns alone and the policy stays
+    as it is: 0.1 for who goes on in another world, where the critic is wrong at first."""
     desired_kl: float = 0.0
     """KL divergence from the policy that acted which the policy's steps aim at, by growing and shrinking in
     between; 0 leaves them alone."""
@@ -143,7 +146,15 @@ class PPOConfig:
             "episodes_per_iteration",
         ):
             rules[name] = 0 <= (getattr(self, name) or 0) < math.inf, "be finite and not negative"
-        for name in ("discount", "final_discount", "gae_lambda", "anneal_start", "anneal_to", "final_start"):
+        for name in (
+            "discount",
+            "final_discount",
+            "gae_lambda",
+            "anneal_start",
+            "anneal_to",
+            "final_start",
+            "critic_warmup",
+        ):
             rules[name] = 0 <= getattr(self, name) <= 1, "lie in [0, 1]"
         if self.rollout_steps >= _MOST_SAMPLES:  # which the order of samples could not number
             rules["rollout_steps"] = False, f"be below {_MOST_SAMPLES:,}"

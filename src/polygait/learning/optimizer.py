@@ -67,6 +67,11 @@ def learning_rate(iteration: int | float, config: PPOConfig) -> float:
     return config.learning_rate * (1.0 - (1.0 - config.anneal_to) * fallen)
 
 
+def is_warming_up(iteration: int | float, config: PPOConfig) -> bool:
+    """Whether the critic learns alone: a wrong one would lead the policy astray."""
+    return bool(config.anneal_iterations) and _progress(iteration, config, 0.0) < config.critic_warmup
+
+
 def exploration_std(iteration: int | float, config: PPOConfig) -> float:
     """The standard deviation, where it is not learned: from action_std to any final_std."""
     final_std, share = config.final_std or config.action_std, _progress(iteration, config, config.final_start)

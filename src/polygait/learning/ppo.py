@@ -34,6 +34,7 @@ from polygait.learning.optimizer import (
     Span,
     discount_at,
     exploration_std,
+    is_warming_up,
     learning_rate,
     make_optimizer,
     make_policy_optimizer,
@@ -166,6 +167,7 @@ def ppo_update(
     orders = [sample_order(seed, samples, config.epochs, config.minibatch_size) for seed in seeds]
     stages = [_stages(order, samples, config) for order in orders]
     rate = jnp.float32(learning_rate(span.start, config))
+    own = jnp.zeros_like(rate) if is_warming_up(span.start, config) else rate
     discounts = [jnp.float32(discount_at(span.start, config))] * num_members
     statistics: list[PPOStatistics] = []
     with ThreadPoolExecutor() as pool:
@@ -176,7 +178,7 @@ def ppo_update(
             batches = list(each(_advantages, members, shares, acted, discounts))
             # The critic's program is the longer one: started first, it leaves no core idle at the end.
             critics = each(_improve_critic, members, batches, schedules)
-            policies = each(_improve_policy, members, batches, schedules)
+            policies = each(_improve_policy, members, batches, [one._replace(rate=own) for one in schedules])
             updates = [Update(*parts) for parts in zip(batches, policies, critics, strict=True)]
             members = [update.learner for update in updates]
             statistics.append(_statistics(updates))

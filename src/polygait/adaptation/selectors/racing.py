@@ -118,5 +118,5 @@ def expected_returns(returns: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     if share <= 0 or error == 0 or repeats == 0:
         return mean
     scatter = np.where(tried, np.square(returns - mean[:, None]), 0.0).sum() / repeats
-    weight = min(MOST_PRIOR, scatter / error)
+    weight = MOST_PRIOR if scatter >= MOST_PRIOR * error else scatter / error  # which may be beyond numbers
     return (total + weight * share * nominal) / (count + weight)

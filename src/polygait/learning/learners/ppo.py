@@ -25,6 +25,9 @@ from polygait.learning.optimizer import Span, discount_at, exploration_std
 from polygait.learning.ppo import PPONetworks, initial_networks, ppo_update
 from polygait.learning.rollout import Rollout
 
+_WARMUP = 0.1
+"""Of its steps, in which who goes on lets its critic learn the new world (docs/specialists.md)."""
+
 
 class PPOState(NamedTuple):
     """Networks, their optimisers, and what is known about the scale of observations and rewards."""
@@ -64,8 +67,9 @@ class PPO(Learner):
 
     @classmethod
     def to_go_on(cls, config: PPOConfig) -> PPOConfig:
-        """The step size falls over the steps that are asked for now; the critic keeps its horizon."""
-        return replace(config, anneal_iterations=None, discount=max(config.discount, config.final_discount))
+        """The step size falls over the steps that are asked for now; the critic goes ahead."""
+        discount = max(config.discount, config.final_discount)
+        return replace(config, anneal_iterations=None, discount=discount, critic_warmup=_WARMUP)
 
     def init(self, keys: Key[Array, " member"]) -> PPOState:
         networks = initial_networks(keys, self.sizes, self.config)
