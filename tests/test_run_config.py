@@ -239,6 +239,7 @@ CHANGES = {
     "ppo.anneal_iterations": ("7", 7),
     "ppo.anneal_start": ("0.5", 0.5),
     "ppo.anneal_to": ("0.1", 0.1),
+    "ppo.critic_warmup": ("0.2", 0.2),
     "ppo.desired_kl": ("0.01", 0.01),
     "ppo.final_std": ("0.2", 0.2),
     "ppo.recompute_advantages": ("false", False),
