@@ -87,7 +87,7 @@ def make_cohort(run: RunFolder, checkpoint: Checkpoint | None, threads: int | No
         config.learner, Sizes(task.observation_size, task.action_size), config.envs
     )
     if config.worlds:
-        owners = [Whose(member, config.members) for member in range(first, first + size)]
+        owners = [Whose(member, config.generalists) for member in range(first, first + size)]
         set_worlds(task, config.worlds, [whose for whose in owners for _ in range(config.envs)])
     keys = member_keys(jax.random.key(config.seed), first, size)
     return Cohort(

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polygait.config import (
-    Extension,
     FinetuneConfig,
     TrainConfig,
     checked_kinds,
     count_problems,
     seed_problems,
+    specialist_choices,
     specialist_problems,
     with_whole_numbers,
 )
@@ -34,8 +34,6 @@ _OWN = ("keep", "fade", "guard")
 """Settings of a run that belong to no section."""
 MEMBERS = 10
 """The paper's population."""
-DAMAGES, SPECIALIST_STEPS = "mesh", 200_000
-"""What specialists are for, and how long they learn."""
 
 
 def resolve(config: TrainConfig) -> RunConfig:
@@ -76,17 +74,6 @@ def resolve(config: TrainConfig) -> RunConfig:
     if method.single:  # the same whole rollouts as so many members together
         run = dataclasses.replace(run, steps=members * run.steps_per_member)
     return dataclasses.replace(run, learner=run.learner.for_run(run.iterations))
-
-
-def specialist_choices(options: TrainConfig | Extension) -> dict[str, Any]:
-    """What a run remembers about its specialists."""
-    if not options.specialists:
-        return {}
-    return {
-        "specialists": options.specialists,
-        "against": (options.against or DAMAGES).strip(),
-        "specialist_steps": options.specialist_steps or SPECIALIST_STEPS,
-    }
 
 
 def resolve_specialist(origin: RunConfig, variation: str) -> RunConfig:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from polygait.cohort import make_cohort
-from polygait.config import Extension, TrainConfig, checked_kinds, from_options
+from polygait.config import Extension, TrainConfig, checked_kinds, from_options, specialist_choices
 from polygait.errors import UserError
 from polygait.footprint import require_training_memory
 from polygait.interruption import Interruption
 from polygait.population.population import Population, PopulationLike, load, run_path
 from polygait.population.store import RunFolder
 from polygait.progress import Report, printer, reporting, silent
-from polygait.resolving import resolve, specialist_choices
+from polygait.resolving import resolve
 from polygait.run_config import RunConfig
 from polygait.specialists import assign_next, damages
 from polygait.tasks.actions import law_of_task

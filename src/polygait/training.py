@@ -176,8 +176,7 @@ def _initial_state(cohort: Cohort) -> LoopState:
     if config.curriculum:
         set_faulty_share(task, config.faulty_share(0))
     seeds = [seed for member in members for seed in _env_seeds(config.seed, member, config.envs)]
-    left = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
-    earlier = [tensors for tensors in left if tensors]  # a specialist leaves nothing
+    earlier = [section(cohort.run.load_member(index), "method.") for index in range(cohort.first)]
     return LoopState(
         learner=learner,
         position=start_position(task, size, seeds),

@@ -21,6 +21,7 @@ from polygait.config.options import (
     MotivationConfig,
     StudyRunConfig,
     TrainConfig,
+    specialist_choices,
     specialist_problems,
 )
 from polygait.config.showing import (
@@ -59,6 +60,7 @@ __all__ = [
     "from_options",
     "is_whole",
     "seed_problems",
+    "specialist_choices",
     "specialist_problems",
     "with_whole_numbers",
 ]

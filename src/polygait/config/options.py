@@ -17,6 +17,8 @@ from polygait.config.checks import count_problems, seed_problems
 from polygait.counts import LARGEST
 
 _SET = conf.arg(name="set")
+DAMAGES, SPECIALIST_STEPS = "mesh", 200_000
+"""What specialists are for, and how long they learn."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,17 @@ class Extension:
         if self.until_novelty is not None and math.isnan(self.until_novelty):
             found.append("`until_novelty` must be a number, got nan.")
         return found
+
+
+def specialist_choices(options: TrainConfig | Extension) -> dict[str, Any]:
+    """What a run remembers about its specialists."""
+    if not options.specialists:
+        return {}
+    return {
+        "specialists": options.specialists,
+        "against": (options.against or DAMAGES).strip(),
+        "specialist_steps": options.specialist_steps or SPECIALIST_STEPS,
+    }
 
 
 @dataclass(frozen=True)
