@@ -130,7 +130,7 @@ class Regulation(Method):
         },
     }
     default_alpha = 0.05
-    default_diversity = {"robust": 0.3}
+    default_diversity = {"robust": 0.1}
     relative = {"robust": {"objective": "features"}}
     default_fade = {"robust": 0.2}
     simultaneous = False
