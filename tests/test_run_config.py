@@ -52,7 +52,7 @@ def test_the_robust_preset_mends_the_known_flaws():
         rollout_steps=2048,
     )
     assert own == DirConfig(objective="features")
-    assert (run.diversity, run.fade) == (0.3, 0.2)
+    assert (run.diversity, run.fade) == (0.1, 0.2)
     assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
     assert ppo.entropy_coefficient == 0
     assert (own.bound, own.std_floor) == ("std-floor", ppo.action_std)
