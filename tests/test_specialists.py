@@ -18,7 +18,7 @@ from polygait.population.store import RunFolder
 from polygait.report.run.reproduce import run_command
 from polygait.resolving import resolve
 from polygait.run_config import RunConfig
-from polygait.specialists import EPISODES, damages, most_needed
+from polygait.specialists import EPISODES, damages, most_needed, to_try
 from tests import tiny
 from tests.tiny import Killed, assert_same_run, crash_at, digests
 
@@ -49,6 +49,26 @@ def trained(tmp_path_factory):
 )
 def test_the_next_is_for_the_damage_that_needs_it_most(kept, attempts, expected):
     assert most_needed(np.array(kept, dtype=float), attempts) == expected
+
+
+_ = np.nan
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        ([[_, _, _], [_, _, _]], [[1, 1, 1], [1, 1, 1]]),  # at the beginning everybody everywhere
+        ([[4, 2.0, 1.9], [3, 2.0, 1.0]], [[0, 0, 0], [0, 0, 0]]),  # nobody twice
+        ([[4, 2.0, 1.9], [_, _, _]], [[0, 0, 0], [1, 0, 1]]),  # not where somebody survives
+        ([[4, 2.0, 1.9], [8, _, 2.0]], [[0, 0, 0], [0, 1, 0]]),  # half of 8: now nobody does
+    ],
+)
+def test_members_are_tried_where_nobody_survives(kept, expected):
+    np.testing.assert_array_equal(to_try(np.array(kept)), np.array(expected, dtype=bool))
+
+
+def test_who_was_not_tried_somewhere_is_not_gone_on_from():
+    assert most_needed(np.array([[4, 1.0, 3.0], [3, _, _], [2, 1.5, _]]), [0, 0]) == (0, 2)
 
 
 def test_every_suite_and_any_list_of_variations_name_damages():
@@ -102,7 +122,7 @@ def test_who_goes_on_where_is_written_down_with_what_it_was_decided_by(trained):
     assert set(tried["kept"]) == {"0", "1", "2"}  # the last one has nobody after it
     attempts = [0, 0]
     for specialist in (2, 3):
-        kept = np.array([tried["kept"][str(member)] for member in range(specialist)])
+        kept = np.array([tried["kept"][str(member)] for member in range(specialist)], dtype=float)
         need = most_needed(kept, attempts)
         attempts[need.damage] += 1
         assert Assignment.of(run, specialist) == (listed[need.damage], need.origin)
@@ -234,5 +254,6 @@ def test_each_member_is_tried_once(trained, tmp_path, monkeypatch):
 
     monkeypatch.setattr(specialists, "run_members", counted)
     tiny.train(tmp_path / "run", **OPTIONS)
-    worlds = 1 + len(AGAINST.split(", "))
-    assert asked == [2 * worlds * EPISODES, 1 * worlds * EPISODES]
+    run = RunFolder.open(tmp_path / "run")
+    newest = [value for value in run.manifest["tried"]["kept"]["2"] if value is not None]
+    assert asked == [2 * 3 * EPISODES, len(newest) * EPISODES]

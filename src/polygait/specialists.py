@@ -1,8 +1,8 @@
 """Specialists: members that go on from an earlier one in a damage that nobody survives yet.
 
-Every member is tried in every damage. The next specialist is for the damage that is nearest to being survived
-among those that are not. It goes on from whoever comes farthest there, in that world alone, and is tried in
-all damages itself before another begins: what it has learned may help elsewhere.
+Every member is tried in every damage that nobody survives yet. The next specialist is for the one that is
+nearest to being survived. It goes on from whoever comes farthest there, in that world alone, and is tried in
+the others itself before another begins: what it has learned may help elsewhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from polygait.cohort import Assignment
 from polygait.episodes import Job, counting, episode_seeds, run_members, task_factory
@@ -27,9 +27,9 @@ from polygait.tasks.task import Task
 from polygait.variations import listed_variations, parse_variation
 
 EPISODES = 4
-"""Of every member in every damage, before the next specialist begins."""
+"""Of a member in a world, when it is tried."""
 TRIED = "tried"
-"""In the manifest: what every member kept in every damage."""
+"""In the manifest: what members kept in the nominal world and in damages."""
 
 
 class Need(NamedTuple):
@@ -63,54 +63,75 @@ def assign_next(run: RunFolder, threads: int | None, report: Report) -> None:
         return
     config, population = RunConfig.from_json(run.manifest["config"]), load(run.path)
     texts = damages(config.against, population.make_task(1))
-    before = run.manifest.get(TRIED, {})
-    kept: dict[str, list[float]] = before["kept"] if before.get("damages") == texts else {}
-    new = [member.index for member in population.members if str(member.index) not in kept]
     done = config.steps_of_first(len(population)) / config.total_steps
     standing = Progress(f"{len(population) + 1}/{config.members}", done, 0, config.specialist_steps)
 
     def tell(finished: int, total: int) -> None:
         report(standing._replace(phase=f"trying damages, {finished} of {total} episodes"))
 
-    kept = kept | _kept(population, new, texts, threads, tell)
+    kept = _known(run, texts)
+    while (untried := to_try(kept)).any():
+        kept[untried] = _tried(population, untried, [None, *texts], threads, tell)
     assigned = run.manifest.get(SPECIALISTS, {})
     attempts = [sum(one["variation"] == text for one in assigned.values()) for text in texts]
-    need = most_needed(np.array([kept[str(member.index)] for member in population.members]), attempts)
+    need = most_needed(kept, attempts)
     newest = {"variation": texts[need.damage], "origin": population.members[need.origin].index}
+    rows = [[None if np.isnan(value) else value for value in row] for row in kept.tolist()]
     run.update_manifest(
         {
-            TRIED: {"damages": texts, "kept": kept},
+            TRIED: {"damages": texts, "kept": {str(member): row for member, row in enumerate(rows)}},
             SPECIALISTS: {**assigned, str(len(population)): newest},
         }
     )
 
 
+def to_try(kept: Float[np.ndarray, "member world"]) -> Bool[np.ndarray, "member world"]:
+    """Who has to be tried where: everybody in the nominal world and in each damage that nobody survives.
+
+    `kept` has the nominal world first, and NaN where a member has not been tried.
+    """
+    best = np.fmax.reduce(kept, axis=0)
+    wanted = ~(best >= KEPT_SHARE * best[0])
+    wanted[0] = True
+    return np.isnan(kept) & wanted
+
+
 def most_needed(kept: Float[np.ndarray, "member world"], attempts: Sequence[int]) -> Need:
     """Among damages that nobody survives the least often tried, and of these the one nearest to survival.
 
-    `kept` has the nominal world first; `attempts` counts the specialists of every damage. When all are
-    survived, it is the one in which least is kept.
+    `kept` is as in `to_try`; `attempts` counts the specialists of every damage. When all are survived, it is
+    the one in which least is kept.
     """
-    best = kept[:, 1:].max(axis=0)
+    best = np.fmax.reduce(kept[:, 1:], axis=0)
     survived = best >= KEPT_SHARE * kept[:, 0].max()
     order = sorted(
         range(len(best)),
         key=lambda one: (survived[one], attempts[one], best[one] if survived[one] else -best[one], one),
     )
-    return Need(order[0], int(kept[:, 1 + order[0]].argmax()))
+    return Need(order[0], int(np.nanargmax(kept[:, 1 + order[0]])))
 
 
-def _kept(
-    population: Population, members: Sequence[int], texts: Sequence[str], threads: int | None, tell: Count
-) -> dict[str, list[float]]:
-    """The mean speed of members in the nominal world and every damage; their return where that is unknown."""
-    place = {member.index: place for place, member in enumerate(population.members)}
+def _known(run: RunFolder, texts: Sequence[str]) -> Float[np.ndarray, "member world"]:
+    """What members kept in earlier trials of these damages; NaN where there was none."""
+    before = run.manifest.get(TRIED, {})
+    rows: dict[str, list[float | None]] = before["kept"] if before.get("damages") == list(texts) else {}
+    never = [None] * (1 + len(texts))
+    return np.array([rows.get(str(member), never) for member in range(len(run.members))], dtype=float)
+
+
+def _tried(
+    population: Population,
+    untried: Bool[np.ndarray, "member world"],
+    worlds: Sequence[str | None],
+    threads: int | None,
+    tell: Count,
+) -> Float[np.ndarray, " trial"]:
+    """The mean speed of members in worlds; their return where that is unknown."""
     seeds = episode_seeds(population.config.seed, EpisodePurpose.SPECIALISTS, EPISODES)
-    worlds = [None, *texts]
-    jobs = [Job(place[member], world, seed) for member in members for world in worlds for seed in seeds]
+    jobs = [
+        Job(member, worlds[world], seed) for member, world in np.argwhere(untried).tolist() for seed in seeds
+    ]
     make = task_factory(population, None, threads)
     outcome = run_members(population, jobs, make, counting(tell, len(jobs)))
-    shape = (len(members), len(worlds), EPISODES)
-    speed, earned = (values.reshape(shape).mean(axis=2) for values in (outcome.speed, outcome.total_reward))
-    values = speed if np.isfinite(speed).all() else earned
-    return {str(member): row.tolist() for member, row in zip(members, values, strict=True)}
+    values = outcome.speed if np.isfinite(outcome.speed).all() else outcome.total_reward
+    return values.reshape(-1, EPISODES).mean(axis=1)
