@@ -163,7 +163,7 @@ def test_members_that_train_side_by_side_have_specialists_too(tmp_path):
     assert resolve(tiny_multi).total_steps == 2 * 192 + 2 * 128
 
 
-@pytest.mark.parametrize("at", [3, 6, 7, 8, 9, 10])
+@pytest.mark.parametrize("at", [7, 9, *(pytest.param(at, marks=pytest.mark.slow) for at in (3, 6, 8, 10))])
 def test_a_crash_at_any_iteration_changes_nothing(at, trained, tmp_path, monkeypatch):
     assert at <= ITERATIONS
     tiny.crashed(tmp_path / "run", at, monkeypatch, tiny.config(**OPTIONS))
