@@ -8,7 +8,7 @@ import pytest
 from tests.report.study.made_up import made_up
 
 from polygait.report.study.contents import study_figures, study_sources
-from polygait.report.study.mesh import compare_seeds, mesh_tables, populations
+from polygait.report.study.mesh import compare_seeds, mesh_tables, pairs_of, populations
 from polygait.report.study.tables import all_tables
 from polygait.study.results import Results
 
@@ -79,6 +79,32 @@ def test_tables_say_what_populations_keep_and_pair_them_by_seed():
     lame_one, lame_two = np.mean([1.0, 1.4, 0.0, 0.3, 0.2, 1.1]), np.mean([1.0, 1.4, 1.1])
     np.testing.assert_allclose(added, [100 * (2 * one + lame_one) / 3, 100 * (2 * two + lame_two) / 3])
     assert "0.50 [0.33, 0.67]" in tables["mesh"].to_text()
+
+
+def test_variants_are_compared_with_what_they_are_variants_of():
+    assert pairs_of(["multi:many", "multi", "pg:worlds"]) == [("multi:many", "multi")]
+    assert pairs_of(["dir", "dir:wide", "multi", "multi:many"]) == [
+        ("dir", "multi"),
+        ("dir", "multi:many"),
+        ("dir", "dir:wide"),
+        ("multi:many", "multi"),
+    ]
+    results = measured(
+        ("multi", 0, FAST), ("multi", 1, FAST), ("multi:many", 0, SLOW), ("multi:many", 1, SLOW)
+    )
+    (table,) = (one for one in all_tables(study_sources(results)) if one.name == "mesh-comparison")
+    (row,) = (row for row in table.data if row["figure"] == "survival")
+    assert (row["method"], row["against"], row["seeds"]) == ("multi:many", "multi", 2)
+    assert row["difference"] == pytest.approx(1 / 3)
+    assert "Walker: Multi, many − Multi" in table.to_text()
+
+
+def test_who_stands_for_a_higher_return_is_not_chosen():
+    results = measured(("multi", 0, FAST))
+    still = pl.col("world").is_in(["gravity=1.4"]) & (pl.col("member") == 1)
+    paid = pl.when(still).then([900.0, 900.0]).otherwise(pl.col("returns"))
+    own, _ = populations(results.mesh.with_columns(returns=paid))["walker"]["multi"][0]
+    assert own.survival[-1] == pytest.approx(1 / 3)
 
 
 def test_seeds_that_methods_do_not_share_are_compared_as_groups():

@@ -98,7 +98,7 @@ def _survived(frame: pl.DataFrame) -> list[dict[str, object]]:
     found: dict[tuple[str, str], list[float]] = {}
     for (method, _), cells in frame.partition_by("method", "seed", as_dict=True, maintain_order=True).items():
         episodes = episodes_of(cells)
-        kept = survival(episodes.returns, episodes.speeds, episodes.best_nominal_speed)[:, -1]
+        kept = survival(episodes.speeds, episodes.speeds, episodes.best_nominal_speed)[:, -1]
         for world, value in zip(episodes.conditions, kept.tolist(), strict=True):
             found.setdefault((world, str(method)), []).append(value)
     return [

@@ -14,8 +14,9 @@ from polygait.report.study.significance import FEWEST_SEEDS
 from polygait.report.study.sources import OURS, TASKS, Source, ordered, single_conditions
 from polygait.report.study.topics import MESH
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
-from polygait.resilience import Resilience, resilience, stands_still
+from polygait.resilience import By, Resilience, resilience, stands_still
 from polygait.study.statistics import Comparison, Estimate, bootstrap, compare, compare_paired, mean_of_means
+from polygait.study.study_file import method_of
 
 
 class MeshFigure(NamedTuple):
@@ -38,6 +39,8 @@ FIGURES = (
     MeshFigure("nominal_mean", "nominal mean", lambda own, _: own.mean_nominal_return, 0),
     MeshFigure("nominal_worst", "nominal worst", lambda own, _: own.worst_nominal_return, 0),
 )
+BY: By = "progress"
+"""What members are chosen by where survival counts: who keeps going, not who stands for a reward."""
 Populations = dict[str, dict[str, dict[int, tuple[Resilience, Resilience]]]]
 """By task, method and seed: figures against a population's own best nominal speed, and the common one."""
 
@@ -60,13 +63,13 @@ def populations(mesh: pl.DataFrame) -> Populations:
             "task", "method", "seed", as_dict=True, maintain_order=True
         ).items()
     }
-    own = {whose: resilience(cells) for whose, cells in frames.items()}
+    own = {whose: resilience(cells, BY) for whose, cells in frames.items()}
     found: Populations = {}
     for task in ordered((task for task, _, _ in own), TASKS):
         common = _common_speed({whose: one for whose, one in own.items() if whose[0] == task})
         for whose, cells in frames.items():
             if whose[0] == task:
-                both = own[whose], resilience(cells, reference_speed=common)
+                both = own[whose], resilience(cells, BY, common)
                 found.setdefault(task, {}).setdefault(whose[1], {})[whose[2]] = both
     return found
 
@@ -102,7 +105,7 @@ def mesh_table(found: Populations) -> Table:
         rows += grouped(title_of(task), here)
     note = (
         "Means over seeds, in brackets 95 % intervals (percentile bootstrap over seeds). Survival: the "
-        "share of conditions in which the member chosen by return keeps at least half of the best nominal "
+        "share of conditions in which the member chosen by progress keeps at least half of the best nominal "
         "speed; half of the episodes choose it, the other half score it, then the halves change places. "
         "Common speed: half of the best nominal speed that any method reaches on this robot. Best: mean "
         "over conditions of the best member's mean, which flatters. Failures alike: mean correlation of two "
@@ -112,16 +115,22 @@ def mesh_table(found: Populations) -> Table:
     return Table("mesh", MESH, "What populations keep in the mesh", columns, rows, note, data)
 
 
+def pairs_of(methods: Iterable[str]) -> list[tuple[str, str]]:
+    """Whom to compare with whom: DiR with every other method, and variants with what they are variants of."""
+    found = ordered_methods(methods)
+    pairs = [(OURS, other) for other in found if other != OURS] if OURS in found else []
+    variants = [(one, method_of(one)) for one in found if method_of(one) in found and method_of(one) != one]
+    return pairs + [pair for pair in variants if pair[::-1] not in pairs]
+
+
 def paired_table(found: Populations) -> Table:
-    """DiR against every other method, seed by seed where both have the same seeds."""
+    """Differences between methods, seed by seed where both have the same seeds."""
     rows, data = [], []
     for task, methods in found.items():
-        for other in ordered_methods(methods):
-            if other == OURS or OURS not in methods:
-                continue
+        for one, other in pairs_of(methods):
             here = []
             for figure in FIGURES:
-                ours, theirs = (seed_values(methods[one], figure) for one in (OURS, other))
+                ours, theirs = (seed_values(methods[whose], figure) for whose in (one, other))
                 compared = compare_seeds(ours, theirs)
                 if compared is None:
                     continue
@@ -135,14 +144,14 @@ def paired_table(found: Populations) -> Table:
                         Cell(f"{compared.seeds}{' pairs' if compared.paired else ''}", number=True),
                     )
                 )
-                about = {"task": task, "against": other, "figure": figure.name, "seeds": compared.seeds}
+                about = {"task": task, "method": one, "against": other, "figure": figure.name}
                 data.append(
                     about
-                    | {"paired": compared.paired}
+                    | {"seeds": compared.seeds, "paired": compared.paired}
                     | _estimate_data(compared.difference, "difference")
                     | _estimate_data(improved, "improvement")
                 )
-            rows += grouped(f"{title_of(task)}: {method_title(OURS)} − {method_title(other)}", here)
+            rows += grouped(f"{title_of(task)}: {method_title(one)} − {method_title(other)}", here)
     note = (
         "Differences between populations of the same seed, whose members begin alike, where both methods "
         "have the seed; otherwise of means. In brackets 95 % intervals (Student over pairs or Welch; "
