@@ -88,7 +88,9 @@ def kind_of(variation: str) -> str:
 
 
 def with_interval(values: list[float], form: str) -> str:
-    """The mean over seeds and its interval."""
+    """The mean over seeds and its interval; one seed has none."""
+    if len(values) == 1:
+        return form.format(values[0])
     interval = bootstrap([np.array(values)], lambda strata: strata[0].mean(axis=-1))
     return f"{form} ({form} to {form})".format(interval.value, interval.low, interval.high)
 
