@@ -102,6 +102,8 @@ def _card(run: RunFolder, name: str, mesh: MeshEvidence) -> Card:
         trained=manifest["updated"].partition("T")[0],
         licence=LICENCE,
         files={},
+        specialists=config.specialists,
+        specialist_steps=config.specialist_steps,
     )
 
 

@@ -18,7 +18,7 @@ def print_cards(cards: Sequence[Card]) -> None:
         (
             styled(f"zoo:{card.name}", "bold"),
             card.robot,
-            f"{card.members} × {_steps(card)}",
+            _members(card),
             card.method,
             f"{amount(card.best_return)} / {amount(card.mean_return)}",
             f"{card.best_speed:.2f} / {card.mean_speed:.2f}",
@@ -53,7 +53,7 @@ def print_card(card: Card) -> None:
     mesh = f"{card.conditions} changed worlds, {card.episodes} episodes of every member in each"
     rows = [
         ("robot", card.robot),
-        ("members", f"{card.members}, trained for {card.steps:,} steps each"),
+        ("members", _told_members(card)),
         ("method", f"{card.method}, seed {card.seed}"),
         ("return", f"{amount(card.best_return)} of the best member, {amount(card.mean_return)} on average"),
         ("speed", f"{card.best_speed:.2f} m/s of the fastest, {card.mean_speed:.2f} m/s on average"),
@@ -83,5 +83,19 @@ def _share(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def _steps(card: Card) -> str:
-    return f"{card.steps / 1e6:g}M" if card.steps >= 1_000_000 else f"{card.steps / 1e3:g}k"
+def _members(card: Card) -> str:
+    first = f"{card.members - card.specialists} × {_steps(card.steps)}"
+    return f"{first}, {card.specialists} × {_steps(card.specialist_steps)}" if card.specialists else first
+
+
+def _told_members(card: Card) -> str:
+    told = f"{card.members - card.specialists}, trained for {card.steps:,} steps each"
+    if not card.specialists:
+        return told
+    return (
+        f"{told}, and {card.specialists} specialists that went on for {card.specialist_steps:,} in a damage"
+    )
+
+
+def _steps(steps: int) -> str:
+    return f"{steps / 1e6:g}M" if steps >= 1_000_000 else f"{steps / 1e3:g}k"

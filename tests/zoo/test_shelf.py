@@ -15,6 +15,7 @@ import polygait as pg
 from polygait import UserError, cli, zoo
 from polygait.population.store import RunFolder
 from polygait.zoo import shelf
+from polygait.zoo.cards import decode_card
 
 SHELF = Path(shelf.__file__).parent / "populations"
 
@@ -41,12 +42,21 @@ def test_every_population_is_whole_and_its_card_says_what_was_measured(name):
     assert set(files) | {zoo.CARD} == kept
     frame = pl.read_parquet(files["evaluations/mesh.parquet"])
     nominal = frame.filter(variation="nominal")
-    assert len(nominal) == card.members and card.robot == name
+    assert len(nominal) == card.members and name.split("-")[0] == card.robot
     assert card.best_return == pytest.approx(nominal["mean_return"].max())
     assert card.mean_speed == pytest.approx(nominal["mean_speed"].mean())
     assert frame["world"].n_unique() == card.conditions + 1 and set(frame["episodes"]) == {card.episodes}
     assert 0 < card.single_survival <= card.chosen_survival <= 1
     assert max(map(len, (data for file, data in files.items() if file.startswith("members/")))) < 250_000
+
+
+def test_a_card_counts_specialists_apart(monkeypatch, capsys):
+    card = zoo.card("walker-specialists")
+    assert (card.members, card.specialists, card.specialist_steps) == (17, 15, 200_000)
+    assert decode_card(zoo.encode_card(card)) == card
+    assert "2 × 1M, 15 × 200k" in called("zoo", monkeypatch, capsys)
+    assert "15 specialists" in called("zoo walker-specialists", monkeypatch, capsys)
+    assert "specialists" not in zoo.card("hopper").to_json()
 
 
 def test_a_population_of_the_zoo_is_loaded_like_any_other(home):

@@ -11,6 +11,7 @@ from typing import Any
 from polygait.storage.strict_json import canonical, parse
 
 FORMAT = 1
+_SPECIALISTS = ("specialists", "specialist_steps")
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Card:
     method: str
     members: int
     steps: int
-    """Of each member."""
+    """Of each member that is no specialist."""
     seed: int
     best_return: float
     """Of the best member when nothing is wrong."""
@@ -47,15 +48,22 @@ class Card:
     licence: str
     files: Mapping[str, str]
     """SHA-256 of every file of the population, by its path."""
+    specialists: int = 0
+    """How many of the members, the last ones, went on from an earlier one in a damage."""
+    specialist_steps: int = 0
+    """Of each of these."""
 
     @property
     def seal(self) -> str:
         """The checksum of everything on the card, the files' checksums among it."""
-        return hashlib.sha256(canonical(asdict(self))).hexdigest()
+        return hashlib.sha256(canonical(self.to_json())).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return asdict(self)
+        """Everything as plain data; of specialists only where there are some."""
+        plain = asdict(self)
+        return (
+            plain if self.specialists else {name: plain[name] for name in plain if name not in _SPECIALISTS}
+        )
 
 
 def encode_card(card: Card) -> bytes:
@@ -70,7 +78,7 @@ def decode_card(data: bytes) -> Card:
     if not isinstance(plain, dict) or plain.pop("format", None) != FORMAT:
         raise ValueError("it is of no known format")
     seal = plain.pop("sha256", None)
-    if plain.keys() != {field.name for field in fields(Card)}:
+    if plain.keys() | set(_SPECIALISTS) != {field.name for field in fields(Card)}:
         raise ValueError("it has not the fields of a card")
     card = Card(**plain)
     if card.seal != seal:
