@@ -1,6 +1,5 @@
 """The zoo: whole populations in the package, copies that can be written, damage that is named."""
 
-import dataclasses
 import json
 import shutil
 import sys
@@ -177,7 +176,7 @@ def test_the_command(home, tmp_path, monkeypatch, capsys):
     card = zoo.card("hopper")
     shown = called("zoo hopper", monkeypatch, capsys)
     assert card.command in shown and f"{100 * card.chosen_survival:.0f} %" in shown and card.licence in shown
-    assert json.loads(called("zoo hopper --json", monkeypatch, capsys)) == dataclasses.asdict(card)
+    assert json.loads(called("zoo hopper --json", monkeypatch, capsys)) == card.to_json()
     assert [one["name"] for one in json.loads(called("zoo --json", monkeypatch, capsys))] == zoo.names()
     assert "polygait extend mine" in called("zoo hopper --copy mine", monkeypatch, capsys)
     assert pg.load("mine").weights(0) == pg.load("zoo:hopper").weights(0)
