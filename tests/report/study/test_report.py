@@ -21,7 +21,8 @@ from polygait.report.study.contents import study_figures, study_sources
 from polygait.report.study.page import caption, study_page, write_study_page
 from polygait.report.study.report import write_report
 from polygait.report.study.sources import published
-from polygait.report.study.tables import all_tables
+from polygait.report.study.tables import all_tables, damage_table, diversity_table
+from polygait.report.study.trained import trained_table
 from polygait.resolving import resolve
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.grid import read_study
@@ -43,7 +44,12 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
     )
     assert "**Adaptation under component damage**" in page
     damage = (tmp_path / "report" / "tables" / "damage.txt").read_text()
-    assert "ours, 1 seed" in damage and "200.0 ± 0.0" in damage and "1341.9 ± 409.6" in damage
+    assert (
+        "ours, 1 seed" in damage
+        and "200.0\n" in damage
+        and "200.0 ±" not in damage
+        and "1341.9 ± 409.6" in damage
+    )
     assert not report.figures and all(file.exists() for file in report.files)
     numbers = pl.read_csv(tmp_path / "report" / "results.csv")
     assert numbers.columns[:7] == ["task", "method", "seed", "member", "condition", "scale", "episodes"]
@@ -63,7 +69,7 @@ def test_a_report_is_made_again_from_its_own_data(tmp_path, monkeypatch, capsys)
     shutil.copytree(whole / "data", again / "data")
     monkeypatch.setattr(sys, "argv", ["polygait", "study", "report", str(again), "--no-charts"])
     cli.main()
-    assert "200.0 ± 0.0" in capsys.readouterr().out
+    assert "200.0" in capsys.readouterr().out
     for file in written.files:
         first = file.read_bytes().replace(study.file.encode(), b"small.toml")  # the page says how to go on
         assert (again / file.relative_to(whole)).read_bytes() == first, file.name
@@ -207,7 +213,7 @@ def test_a_page_by_the_file_or_the_folder(study, by, tmp_path):
         "Study · DiR, Multi on hopper",
         "1 of 2",
         "Adaptation under component damage",
-        '<td class="number">200.0 ± 0.0</td>',
+        '<td class="number">200.0</td>',
         'id="plot-percentiles"',
         "hopper - broken leg".capitalize(),
         "polygait 0.1.0",
@@ -294,3 +300,29 @@ def test_a_report_follows_no_link(study, tmp_path, name):
     with pytest.raises(UserError, match="is a symbolic link"):
         write_study_page(folder)
     assert not list(outside.iterdir())
+
+
+def test_a_report_says_what_was_trained():
+    results = made_up()
+    more = results.curves.with_columns(seed=pl.col("seed") + 1)
+    third = results.curves.filter(member=0).with_columns(
+        seed=pl.col("seed") + 4, steps=pl.lit(2_001_920, pl.Int64)
+    )
+    table = trained_table(results._replace(curves=pl.concat([results.curves, more, third])))
+    assert [cell.text for cell in table.rows[0]] == ["Walker", "DiR", "0, 1, 4", "2 × 128 or 1 × 2M", "0.7M"]
+    assert table.data == [{"task": "walker", "method": "dir", "seeds": 3, "steps": (4 * 128 + 2_001_920) / 3}]
+
+
+def test_ours_are_counted_by_method():
+    results = made_up()
+    other = results.returns.filter(member=0).with_columns(method=pl.lit("multi"))
+    twice = pl.concat([results.returns, other, other.with_columns(seed=pl.col("seed") + 1)])
+    label = study_sources(results._replace(returns=twice))[0].label
+    assert label == "ours, 1 to 2 seeds, 1 to 2 members"
+    assert study_sources(results)[0].label == "ours, 1 seed, 2 members"
+
+
+def test_a_single_seed_has_no_spread():
+    source = study_sources(made_up())[0]
+    assert [row[2].text for row in damage_table([source]).rows] == ["200.0", "200.0"]
+    assert diversity_table([source]).rows[0][2].text == "20.0"

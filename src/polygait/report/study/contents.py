@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 def study_sources(results: Results) -> list[Source]:
     """Ours, ours on fresh episodes, and what was published for the same tasks."""
     tasks = results.returns["task"].unique().to_list()
-    sizes = [results.returns[name].n_unique() for name in ("seed", "member")]
-    told = [counted(size, word) for size, word in zip(sizes, ("seed", "member"), strict=True)]
     firsts = first_policies(results.returns)
-    label = f"ours, {', '.join(told)}"
+    label = f"ours, {', '.join(_size(results.returns, word) for word in ('seed', 'member'))}"
     sources = [Source(label, results.returns, results.diversity, first_policies=firsts, mesh=results.mesh)]
     if not results.held_out.is_empty():
         sources.append(
@@ -43,6 +41,13 @@ def study_sources(results: Results) -> list[Source]:
         diversity=theirs.diversity.filter(pl.col("task").is_in(tasks)),
     )
     return [*sources, known] if not known.returns.is_empty() else sources
+
+
+def _size(returns: pl.DataFrame, word: str) -> str:
+    """How many seeds or members there are; a range where methods or robots differ."""
+    counts = returns.group_by("task", "method").agg(pl.col(word).n_unique())[word].to_list()
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return counted(most, word) if fewest == most else f"{fewest} to {counted(most, word)}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from polygait.report.names import method_title
 from polygait.report.study.contents import caption, figure_named, study_figures, study_sources
 from polygait.report.study.tables import all_tables
 from polygait.report.study.topics import ordered_topics
+from polygait.report.study.trained import trained_table
 from polygait.report.study.typeset import Cell, Table
 from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
@@ -39,7 +40,8 @@ class StudyReport(NamedTuple):
     def of(cls, study: Study, results: Results, charts: bool = True) -> StudyReport:
         """Every table, and every figure if charts are wanted, for which there is a number."""
         sources = study_sources(results)
-        return cls(study, results, all_tables(sources), study_figures(results, sources) if charts else {})
+        tables = [*all_tables(sources), trained_table(results)]
+        return cls(study, results, tables, study_figures(results, sources) if charts else {})
 
     def page(self) -> str:
         """All of it as a page."""

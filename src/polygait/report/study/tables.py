@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from polygait.report.names import method_title, ordered_methods, title_of, words_of
 from polygait.report.study.mesh import mesh_tables
@@ -83,26 +83,21 @@ class _Footnotes:
 def damage_table(sources: Sequence[Source]) -> Table:
     """Adaptation performance under component damage."""
     values = {source.label: best_values(source.returns, "damage") for source in sources}
-    title = "Adaptation under component damage"
-    return _spread_table(
-        ("damage", DAMAGE), title, values, lambda spread: f"{spread.mean:.1f} ± {spread.sd:.1f}"
-    )
+    return _spread_table(("damage", DAMAGE), "Adaptation under component damage", values, 1)
 
 
 def sensor_table(sources: Sequence[Source], task: str) -> Table:
     """Adaptation performance under one robot's sensor failures."""
     values = {source.label: best_values(source.returns.filter(task=task), "sensors") for source in sources}
     title = f"Adaptation under sensor failures, {title_of(task)}"
-    return _spread_table(
-        (f"sensors-{task}", SENSORS), title, values, lambda spread: f"{spread.mean:.0f} ± {spread.sd:.0f}"
-    )
+    return _spread_table((f"sensors-{task}", SENSORS), title, values, 0)
 
 
 def _spread_table(
     kind: tuple[str, str],
     title: str,
     values: Mapping[str, dict[Place, Values]],
-    text: Callable[[Spread], str],
+    digits: int,
 ) -> Table:
     """Rows of conditions and sources, columns of methods; `kind` is the table's name and topic."""
     methods = methods_of(*values.values())
@@ -113,7 +108,7 @@ def _spread_table(
         for source, found in values.items():
             if place in found:
                 spreads = {method: Spread.of(reached) for method, reached in found[place].items()}
-                cells = _spread_cells(found[place], methods, text)
+                cells = _spread_cells(found[place], methods, digits)
                 here.append((footnotes.source(source, place, labels), *cells))
                 data += [_spread_row(place, source, method, spread) for method, spread in spreads.items()]
         rows += grouped(str(place), here)
@@ -125,11 +120,13 @@ def _spread_table(
     return Table(*kind, title, columns, rows, footnotes.below(note, values), data)
 
 
-def _spread_cells(values: Values, methods: Sequence[str], text: Callable[[Spread], str]) -> Iterable[Cell]:
-    """One per method, marked if it stands out."""
+def _spread_cells(values: Values, methods: Sequence[str], digits: int) -> Iterable[Cell]:
+    """One per method, marked if it stands out; a single seed has no spread."""
     for method in methods:
         if method in values:
-            yield Cell(text(Spread.of(values[method])), stands_out(values, method), number=True)
+            mean, sd, seeds = Spread.of(values[method])
+            text = f"{mean:.{digits}f}" if seeds == 1 else f"{mean:.{digits}f} ± {sd:.{digits}f}"
+            yield Cell(text, stands_out(values, method), number=True)
         else:
             yield Cell(NOTHING, number=True)
 
@@ -167,8 +164,9 @@ def diversity_table(sources: Sequence[Source]) -> Table:
 def _score_cell(values: Values, method: str) -> Cell:
     if method not in values:
         return Cell(NOTHING, number=True)
-    spread = Spread.of(values[method])
-    return Cell(f"{spread.mean:.1f} ({spread.sd:.1f})", stands_out(values, method), number=True)
+    mean, sd, seeds = Spread.of(values[method])
+    text = f"{mean:.1f}" if seeds == 1 else f"{mean:.1f} ({sd:.1f})"
+    return Cell(text, stands_out(values, method), number=True)
 
 
 def nominal_table(sources: Sequence[Source]) -> Table:

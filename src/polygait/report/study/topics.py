@@ -11,7 +11,8 @@ DYNAMICS = "Dynamics"
 MESH = "Everything that may break"
 CHOOSING = "What choosing brings"
 DIFFERENCE = "How members differ"
-ORDER = (DAMAGE, MESH, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE)
+TRAINED = "What was trained"
+ORDER = (DAMAGE, MESH, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE, TRAINED)
 
 
 def ordered_topics(found: Iterable[str]) -> list[str]:
