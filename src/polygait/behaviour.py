@@ -233,7 +233,6 @@ def measure_behaviour(
         variance = shares_in(experience, population)
         filters = standard_filters(population)
         information = information_in(experience, filters, seed, report("classifiers"))
-    kept = set(population.filter.kept)
     result = Behaviour(
         task=population.config.task,
         config=config,
@@ -241,10 +240,7 @@ def measure_behaviour(
         ceiling={"paper": paper_ceiling(*actions.shape), "rbf": 0.0},
         contacts=contacts,
         variance=variance,
-        removed={
-            part: 1 - len(kept.intersection(places)) / len(places)
-            for part, places in population.layout.parts.items()
-        },
+        removed=population.filter.removed_shares,
         information=information,
         robot=fingerprint_of(task).digest,
     )

@@ -75,6 +75,12 @@ UNFIT = {
     r"curves.steps\[0\] must be a whole number, got 1.5": changed(["curves", "steps", 0], 1.5),
     "held_out must be an object": changed(["held_out"], "none"),
     "diversity must be a number, got 'many'": changed(["diversity"], "many"),
+    "variance must be an object, got 2": changed(["variance"], 2),
+    "variance.freed is missing": {**result(), "variance": {"part": ["torso"], "share": [None]}},
+    r"variance.share\[0\] must be a number or null, got 'all'": {
+        **result(),
+        "variance": {"part": ["torso"], "share": ["all"], "freed": [0.0]},
+    },
     "contacts must be an object, got 1": changed(["contacts"], 1),
     "contacts.feet must be a list": changed(["contacts", "feet"], "foot"),
     "contacts.feet must name each foot once": changed(["contacts", "feet"], ["foot", "foot"]),

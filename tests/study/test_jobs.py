@@ -14,6 +14,7 @@ from tests.study import small
 import polygait as pg
 from polygait.behaviour import contact_shares, diversity_score
 from polygait.errors import UserError
+from polygait.information import variance_shares
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.checking import check_result
 from polygait.study.estimate import estimate, evaluation_steps, free_bytes
@@ -65,6 +66,10 @@ def test_the_result_is_what_the_verbs_would_say(finished):
     assert result["config"] == json.loads(json.dumps(job.run.to_json()))
     assert result["versions"]["mujoco"]
     assert result["diversity"] == diversity_score(population, 20)
+    shares = variance_shares(population, 200)
+    assert result["variance"]["part"] == list(shares) and result["variance"]["share"] == list(shares.values())
+    freed = dict(zip(result["variance"]["part"], result["variance"]["freed"], strict=True))
+    assert freed == population.filter.removed_shares and 0.0 < freed["leg"] <= 1.0 and freed["torso"] == 0.0
     assert result["contacts"]["down"] == contact_shares(population, 1).down.tolist()
     assert result["contacts"]["feet"] == ["foot"]
     share = sum(map(int, result["patterns"]["down"][1][0])) / len(result["patterns"]["down"][1][0])
@@ -114,6 +119,7 @@ def test_results_are_frames(finished):
     assert results.returns.height == 2 * 5 and set(results.returns["method"]) == {"dir"}
     assert results.held_out.height == 5
     assert results.diversity.height == 1
+    assert set(results.variance["part"]) > {"torso", "torso.position.pitch"}
     assert results.contacts["foot"].to_list() == ["foot", "foot"]
     assert set(results.patterns) == {("hopper", "dir", 0)}
     assert results.versions["polygait"] == [pg.__version__]
@@ -228,7 +234,7 @@ def test_costs_by_hand(tmp_path):
     # 4 conditions (nominal and three damages), 2 members × 2 episodes and 2 fresh ones, 1000 steps each
     conditions = 4
     feet = 2 * 1 * 1000 + 20  # one episode of each member, and some random states
-    assert evaluation_steps(dir_, conditions, 1000) == conditions * (2 * 2 + 2) * 1000 + feet
+    assert evaluation_steps(dir_, conditions, 1000) == conditions * (2 * 2 + 2) * 1000 + feet + 2 * 200
     assert cost.evaluation_steps == 2 * evaluation_steps(dir_, conditions, 1000)
     assert cost.core_seconds > 0
     assert "2 jobs to do: 768 steps of training" in cost.on(2)

@@ -248,6 +248,14 @@ def leaves_and_patterns(draw):
     return names, draw(st.lists(st.one_of(part, glob), min_size=1, max_size=3))
 
 
+def test_a_filter_says_how_much_of_every_part_it_takes_away():
+    layout = StateLayout(("torso.height", "leg.position.knee", "leg.position.foot", "leg.velocity.knee"))
+    shares = StateFilter.remove(layout, ["leg.position.foot", "leg.velocity"]).removed_shares
+    assert shares["torso"] == shares["leg.position.knee"] == 0.0
+    assert shares["leg"] == pytest.approx(2 / 3)
+    assert shares["leg.position"] == 0.5 and shares["leg.velocity"] == shares["leg.position.foot"] == 1.0
+
+
 @patient
 @given(leaves_and_patterns())
 def test_keep_and_remove_partition_every_state(case):

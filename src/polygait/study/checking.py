@@ -18,11 +18,15 @@ _KINDS: dict[str, str] = {
     "falls": "number",
     "mean_speed": "number or null",
     "seconds": "number or null",
+    "part": "text",
+    "share": "number or null",
+    "freed": "number",
 }
 RETURNS = ("condition", "scale", "member", "mean_return")
 MEASURED = ("falls", "mean_speed")
 CURVES = ("member", "steps", "return")
 MESH = ("condition", "variation", "world", "member", "mean_return", "falls", "mean_speed", "seconds")
+VARIANCE = ("part", "share", "freed")
 _EPISODES = ("returns", "progress")
 _PARTS = ("returns", "held_out", "diversity", "curves", "contacts", "patterns", "versions")
 _LARGEST = 2**63
@@ -45,6 +49,8 @@ def check_result(result: Any, members: int) -> None:
         _check_episodes(result["mesh"])
     if result["diversity"] is not None:
         _require(result["diversity"], "number", "diversity")
+    if result.get("variance") is not None:  # earlier results have none
+        _check_columns(result["variance"], "variance", VARIANCE, members)
     if result["contacts"] is not None:
         _check_contacts(result["contacts"], members)
         _check_patterns(result["patterns"], members, len(result["contacts"]["feet"]))
@@ -69,7 +75,7 @@ def _check_columns(table: Any, where: str, names: tuple[str, ...], members: int)
         _require_list(table[name], f"{where}.{name}", len(table[names[0]]))
         for row, value in enumerate(table[name]):
             _require(value, _KINDS[name], f"{where}.{name}[{row}]")
-    if strangers := sorted({member for member in table["member"] if not 0 <= member < members}):
+    if strangers := sorted({member for member in table.get("member", ()) if not 0 <= member < members}):
         raise ValueError(f"{where} names member {strangers[0]}; the job has {members}")
 
 

@@ -112,9 +112,8 @@ def evaluation_steps(job: StudyJob, conditions: int, episode_steps: int) -> int:
     """Steps of measuring if nobody falls."""
     measures = job.measures
     episodes = conditions * (job.run.members * measures.episodes + measures.held_out)
-    return (
-        episodes + job.run.members * measures.contact_episodes
-    ) * episode_steps + measures.diversity_states
+    episodes += job.run.members * measures.contact_episodes
+    return episodes * episode_steps + measures.diversity_states + job.run.members * measures.variance_steps
 
 
 def _conditions(measures: Measures, task: Task) -> list[Condition]:

@@ -35,6 +35,8 @@ from polygait.tasks.registry import is_outside, name_task, remake_task
 
 FORMAT = 1
 """Of jobs; a job of another format is another job."""
+_STEPS_PER_STATE = 10
+"""Of a member's own experience, for each state on which members' actions are compared."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,16 @@ class Measures:
     seed: int = 0
     """All starts follow from it."""
     diversity_states: int = 2000
-    """States of random actions on which members' actions are compared; 0 for no diversity score."""
+    """States of random actions on which members' actions are compared; 0 for no measure of diversity."""
     contact_episodes: int = 20
     """Episodes per member in which feet are watched; 0 for none."""
     suite_texts: dict[str, str] = field(default_factory=dict)
     """What the suites' files say, by their paths: jobs may run where the files are not."""
+
+    @property
+    def variance_steps(self) -> int:
+        """Steps of every member, at least, that tell in which parts of the state members differ."""
+        return _STEPS_PER_STATE * self.diversity_states
 
     @property
     def address(self) -> str:

@@ -9,6 +9,7 @@ JOB/log.txt                what its processes said
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -255,13 +256,14 @@ def _held_out(
 
 
 def _behaviour(population: Population, measures: Measures, threads: int, tell: Tell) -> dict[str, Any]:
-    """Diversity score and foot contacts, where they are wanted and there are several members and feet."""
-    found: dict[str, Any] = {"diversity": None, "contacts": None, "patterns": None}
+    """How members differ, and foot contacts, where they are wanted and there are several members and feet."""
+    found: dict[str, Any] = {"diversity": None, "variance": None, "contacts": None, "patterns": None}
     if measures.diversity_states and len(population) > 1:
         from polygait.behaviour import diversity_score
 
         tell("diversity", 0.0, {})
         found["diversity"] = diversity_score(population, measures.diversity_states, measures.seed)
+        found["variance"] = _variance(population, measures, threads)
     if measures.contact_episodes and population.make_task(1).feet:
         from polygait.behaviour import contact_pattern, contact_shares
 
@@ -279,6 +281,16 @@ def _behaviour(population: Population, measures: Measures, threads: int, tell: T
             ],
         }
     return found
+
+
+def _variance(population: Population, measures: Measures, threads: int) -> dict[str, list[Any]]:
+    """In which parts of the state members differ, and how much of each the filter frees."""
+    from polygait.information import gather_experience, shares_in
+
+    experience = gather_experience(population, measures.variance_steps, measures.seed, threads)
+    shares, freed = shares_in(experience, population), population.filter.removed_shares
+    told = [None if math.isnan(share) else share for share in shares.values()]
+    return {"part": list(shares), "share": told, "freed": [freed[part] for part in shares]}
 
 
 def _curves(folder: JobFolder) -> dict[str, list[Any]]:

@@ -25,6 +25,8 @@ FORMAT = 1
 DATA = "data"
 """Inside the folder of a report."""
 _ABOUT, _PATTERNS = "results.json", "patterns"
+_LATER = ("variance",)
+"""Frames that earlier reports do not have."""
 _LIMIT, _FRAME_LIMIT = 2**20, 2**28
 _PATTERN = {**WHOSE, "time_step": pl.Float64, "member": pl.Int64, "foot": pl.String, "down": pl.String}
 
@@ -65,7 +67,8 @@ def read_kept(path: str | Path) -> KeptStudy:
         about = from_plain(parse(read_bounded(data / _ABOUT, _LIMIT)))
         if about["format"] != FORMAT:
             raise ValueError(f"format {about['format']!r} is not {FORMAT}")
-        frames = {name: _frame_of(data / f"{name}.parquet") for name in (*FRAMES, _PATTERNS)}
+        there = [name for name in FRAMES if name not in _LATER or (data / f"{name}.parquet").exists()]
+        frames = {name: _frame_of(data / f"{name}.parquet") for name in (*there, _PATTERNS)}
         patterns = _patterns_of(frames.pop(_PATTERNS))
         about["study"]["measures"] = Measures(**_tuples(about["study"]["measures"]))
         results = Results(

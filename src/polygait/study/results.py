@@ -30,9 +30,10 @@ _MESH = {
     "progress": pl.List(pl.Float64),
 }
 _CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
+_VARIANCE = {"part": pl.String, "share": pl.Float64, "freed": pl.Float64}
 _CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
 
-_FRAMES = ("returns", "held_out", "mesh", "curves", "contacts")
+_FRAMES = ("returns", "held_out", "mesh", "curves", "contacts", "variance")
 FRAMES = (*_FRAMES, "diversity")
 """Of Results, by name."""
 
@@ -60,6 +61,8 @@ class Results(NamedTuple):
     """What is wrong with files that had to be left out."""
     mesh: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_MESH})
     """Every member in every condition of the mesh: condition, world, member, and its episodes."""
+    variance: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_VARIANCE})
+    """part, share, freed: how much of a part's variance lies between members, how much the filter frees."""
 
 
 def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = ()) -> Results:
@@ -90,6 +93,8 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
             rows["held_out"].append(_frame(result["held_out"], _RETURNS, whose))
         if result.get("mesh") is not None:
             rows["mesh"].append(_frame(result["mesh"], _MESH, whose))
+        if result.get("variance") is not None:
+            rows["variance"].append(_frame(result["variance"], _VARIANCE, whose))
         if result["diversity"] is not None:
             scores.append({**whose, "score": result["diversity"]})
         if result["contacts"] is not None:
@@ -112,6 +117,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         jobs=len(jobs) + len(damaged),
         damaged=tuple(unfit),
         mesh=_together(rows["mesh"], _MESH),
+        variance=_together(rows["variance"], _VARIANCE),
     )
 
 

@@ -188,6 +188,15 @@ class StateFilter:
         kept = set(self.kept)
         return tuple(name for index, name in enumerate(self.layout.names) if index not in kept)
 
+    @property
+    def removed_shares(self) -> dict[str, float]:
+        """For every part of the state, from coarse ones to numbers, the share that is taken away."""
+        kept = set(self.kept)
+        return {
+            part: 1 - len(kept.intersection(places)) / len(places)
+            for part, places in self.layout.parts.items()
+        }
+
     def __call__(self, state: Any) -> Any:
         """f(s) over the last axis."""
         if state.shape[-1:] != (self.layout.size,):

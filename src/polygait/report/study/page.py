@@ -15,6 +15,7 @@ from polygait.report.study.tables import all_tables
 from polygait.report.study.topics import ordered_topics
 from polygait.report.study.trained import trained_table
 from polygait.report.study.typeset import Cell, Table
+from polygait.report.study.variance import variance_table
 from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
@@ -40,7 +41,8 @@ class StudyReport(NamedTuple):
     def of(cls, study: Study, results: Results, charts: bool = True) -> StudyReport:
         """Every table, and every figure if charts are wanted, for which there is a number."""
         sources = study_sources(results)
-        tables = [*all_tables(sources), trained_table(results)]
+        whole = [*all_tables(sources), variance_table(results.variance), trained_table(results)]
+        tables = [table for table in whole if table.rows]
         return cls(study, results, tables, study_figures(results, sources) if charts else {})
 
     def page(self) -> str:
