@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 _FOLDER = Path(__file__).parents[1] / "studies"
@@ -20,7 +21,8 @@ def study_path(named: str | Path) -> Path:
 
 
 def study_purpose(name: str) -> str:
-    """What a study says about itself at its beginning."""
+    """The first sentence that a study says about itself."""
     lines = study_path(name).read_text("utf-8").splitlines()
     said = itertools.takewhile(lambda line: line.startswith("#"), lines)
-    return " ".join(line.removeprefix("#").strip() for line in said)
+    text = " ".join(line.removeprefix("#").strip() for line in said)
+    return re.split(r"(?<=[.?!])\s", text, maxsplit=1)[0]
