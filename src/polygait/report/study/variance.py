@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -57,12 +57,9 @@ def variance_table(variance: pl.DataFrame) -> Table:
 
 def finest_groups(parts: Sequence[str]) -> list[str]:
     """Parts that hold single numbers and nothing else: "right_leg.position", of which a foot's is one."""
-    parents = {part.rpartition(".")[0] for part in parts} - {""}
-    return [part for part in parts if part in parents and not _children(part, parents)]
-
-
-def _children(part: str, parents: Iterable[str]) -> list[str]:
-    return [other for other in parents if other.startswith(f"{part}.")]
+    groups = {part.rpartition(".")[0] for part in parts}
+    coarse = {group.rpartition(".")[0] for group in groups}
+    return [part for part in parts if part in groups - coarse]
 
 
 def _words(freed: float) -> str:
