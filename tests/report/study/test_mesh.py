@@ -118,8 +118,9 @@ def test_seeds_that_methods_do_not_share_are_compared_as_groups():
 
 
 def test_one_pair_has_no_interval():
-    found = compare_seeds({3: 1.0}, {3: 0.5})
-    assert found is not None and found.paired and math.isnan(found.difference.low)
+    found = compare_seeds({3: 1.0}, {3: 0.5, 4: 9.0})
+    assert found is not None and float(found.difference.value) == 0.5
+    assert found.paired and math.isnan(found.difference.low)
 
 
 def test_where_the_best_member_stands_still_is_told():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polygait.report.names import method_title, ordered_methods, title_of
+from polygait.report.names import counted, method_title, ordered_methods, title_of
 from polygait.report.study.significance import FEWEST_SEEDS
 from polygait.report.study.sources import OURS, TASKS, Source, ordered, single_conditions
 from polygait.report.study.topics import MESH
@@ -141,7 +141,10 @@ def paired_table(found: Populations) -> Table:
                         Cell(figure.title),
                         cell._replace(best=compared.marked),
                         _estimate_cell(improved, 2),
-                        Cell(f"{compared.seeds}{' pairs' if compared.paired else ''}", number=True),
+                        Cell(
+                            counted(compared.seeds, "pair") if compared.paired else str(compared.seeds),
+                            number=True,
+                        ),
                     )
                 )
                 about = {"task": task, "method": one, "against": other, "figure": figure.name}
@@ -166,11 +169,10 @@ def paired_table(found: Populations) -> Table:
 
 
 def compare_seeds(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Comparison | None:
-    """Seed by seed where both have at least two in common, otherwise all against all; None without any."""
+    """Seed by seed where both have some in common, otherwise all against all; None without any."""
     if not ours or not theirs:
         return None
-    shared = sorted(set(ours) & set(theirs))
-    if len(shared) > 1 or set(ours) == set(theirs):
+    if shared := sorted(set(ours) & set(theirs)):
         return compare_paired(*(np.array([values[seed] for seed in shared]) for values in (ours, theirs)))
     return compare(*(np.array(list(values.values())) for values in (ours, theirs)))
 
