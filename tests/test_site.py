@@ -30,7 +30,11 @@ def test_every_page_is_in_the_table_of_contents():
     listed = [
         page for pages in configuration().contents((DOCS / "index.md").read_text()).values() for page in pages
     ]
-    there = [str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")]
+    there = [
+        str(page.relative_to(DOCS).with_suffix(""))
+        for page in DOCS.rglob("*.md")
+        if page.parent.name != "tables"  # of a report, which has them all on a page of its own
+    ]
     assert sorted([*listed, "index"]) == sorted(there)
 
 
