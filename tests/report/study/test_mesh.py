@@ -148,6 +148,12 @@ def test_figures_of_the_mesh_are_drawn():
     assert {(row["method"], row["members"]) for row in values} == {
         (method, size) for method in ("DiR", "Multi") for size in (1, 2)
     }
+    assert curve["title"]["subtitle"] == "1 seed: fewer than 5 decide nothing"
+    enough = measured(
+        *(("dir", seed, SLOW) for seed in range(6)), *(("multi", seed, FAST) for seed in range(5))
+    )
+    title = study_figures(enough, study_sources(enough))["mesh-worlds-walker"].to_dict()["title"]
+    assert title["subtitle"] == "5 to 6 seeds"
     worlds = next(iter(figures["mesh-worlds-walker"].to_dict()["datasets"].values()))
     shown = {(row["method"], row["label"]): row["survives"] for row in worlds}
     assert shown["DiR", "leg locked"] == 0.0 and shown["DiR", "gravity × 1.4"] == 1.0

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from polygait.report.condition_words import GROUPS, condition_words
-from polygait.report.names import method_colour, method_title, ordered_methods, title_of
+from polygait.report.names import counted, method_colour, method_title, ordered_methods, title_of
 from polygait.report.study.mesh import populations
+from polygait.report.study.sources import by
 from polygait.resilience import episodes_of, survival
 from polygait.study.results import Results
-from polygait.study.statistics import bootstrap, mean_of_means
+from polygait.study.statistics import FEWEST_SEEDS, bootstrap, mean_of_means
 
 _ROW, _CELL = 18, 74
 
@@ -42,9 +43,8 @@ def survival_figure(results: Results, task: str) -> alt.LayerChart | alt.FacetCh
     points = base.mark_circle(size=50, opacity=1).encode(
         y=y, tooltip=["method", "members", alt.Tooltip("value:Q", format=".0%", title="survival")]
     )
-    return (band + lines + points).properties(
-        width=440, height=260, title=f"{title_of(task)}: share of changed worlds survived"
-    )
+    title = _title(f"{title_of(task)}: share of changed worlds survived", results.mesh.filter(task=task))
+    return (band + lines + points).properties(width=440, height=260, title=title)
 
 
 def worlds_figure(results: Results, task: str) -> alt.LayerChart | alt.FacetChart | None:
@@ -90,7 +90,18 @@ def worlds_figure(results: Results, task: str) -> alt.LayerChart | alt.FacetChar
         text=alt.Text("survives:Q", format=".0%"),
         color=alt.condition("datum.survives > 0.55", alt.value("white"), alt.value("#333333")),
     )
-    return (tiles + numbers).properties(title=f"{title_of(task)}: what is survived")
+    return (tiles + numbers).properties(title=_title(f"{title_of(task)}: what is survived", frame))
+
+
+def _title(text: str, mesh: pl.DataFrame) -> alt.Title:
+    """A figure's title, how many seeds each method has, and whether they are too few."""
+    seeds = {str(method): cells["seed"].n_unique() for (method,), cells in by(mesh, "method")}
+    fewest, most = min(seeds.values()), max(seeds.values())
+    told = counted(most, "seed") if fewest == most else f"{fewest} to {counted(most, 'seed')}"
+    few = f"{told}: fewer than {FEWEST_SEEDS} decide nothing"
+    return alt.Title(
+        text, subtitle=few if fewest < FEWEST_SEEDS else told, subtitleFontSize=11, subtitleColor="#777777"
+    )
 
 
 def _survived(frame: pl.DataFrame) -> list[dict[str, object]]:
