@@ -70,6 +70,11 @@ def test_dir_is_compared_with_independent_members_seed_by_seed():
     assert not any(cell.best for row in table.rows for cell in row)  # two seeds decide nothing
 
 
+def test_other_seeds_are_not_compared():
+    table = variance_table(frame(shares("dir", 0, 0.5, 0.1), shares("multi", 1, 0.2, 0.3)))
+    assert texts(table)[1][3:] == ["20", "50", "–"]
+
+
 def test_one_method_alone_has_no_difference():
     table = variance_table(frame(shares("dir", 0, 0.5, 0.1)))
     assert table.columns[3:] == ("DiR",)

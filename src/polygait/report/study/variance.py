@@ -73,7 +73,7 @@ def _share_cell(seeds: dict[int, float] | None) -> Cell:
 
 
 def _difference_cell(compared: Comparison | None) -> Cell:
-    if compared is None:
+    if compared is None or not compared.paired:
         return Cell(NOTHING, number=True)
     return _cell(compared.difference, "+")._replace(best=compared.marked)
 
