@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from polygait.diversity.registry import METHODS
 from polygait.study.study_file import method_of
@@ -48,3 +48,9 @@ def words_of(condition: str) -> str:
 def counted(count: int, word: str) -> str:
     """A number of things."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def counted_range(counts: Collection[int], word: str) -> str:
+    """From the fewest to the most of some things."""
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return counted(most, word) if fewest == most else f"{fewest} to {counted(most, word)}"

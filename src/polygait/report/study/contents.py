@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polygait.report.names import counted
+from polygait.report.names import counted_range
 from polygait.report.study import topics
 from polygait.report.study.significance import BANDS, FEW_RESAMPLED, FEW_SEEDS, FIRST_POLICY
 from polygait.report.study.sources import (
@@ -46,8 +46,7 @@ def study_sources(results: Results) -> list[Source]:
 def _size(returns: pl.DataFrame, word: str) -> str:
     """How many seeds or members there are; a range where methods or robots differ."""
     counts = returns.group_by("task", "method").agg(pl.col(word).n_unique())[word].to_list()
-    fewest, most = min(counts, default=0), max(counts, default=0)
-    return counted(most, word) if fewest == most else f"{fewest} to {counted(most, word)}"
+    return counted_range(counts, word)
 
 
 @dataclass(frozen=True)

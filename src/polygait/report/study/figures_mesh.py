@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polygait.report.condition_words import GROUPS, condition_words
-from polygait.report.names import counted, method_colour, method_title, ordered_methods, title_of
+from polygait.report.names import counted_range, method_colour, method_title, ordered_methods, title_of
 from polygait.report.study.mesh import populations
 from polygait.report.study.sources import by
 from polygait.resilience import episodes_of, survival
@@ -95,13 +95,10 @@ def worlds_figure(results: Results, task: str) -> alt.LayerChart | alt.FacetChar
 
 def _title(text: str, mesh: pl.DataFrame) -> alt.Title:
     """A figure's title, how many seeds each method has, and whether they are too few."""
-    seeds = {str(method): cells["seed"].n_unique() for (method,), cells in by(mesh, "method")}
-    fewest, most = min(seeds.values()), max(seeds.values())
-    told = counted(most, "seed") if fewest == most else f"{fewest} to {counted(most, 'seed')}"
-    few = f"{told}: fewer than {FEWEST_SEEDS} decide nothing"
-    return alt.Title(
-        text, subtitle=few if fewest < FEWEST_SEEDS else told, subtitleFontSize=11, subtitleColor="#777777"
-    )
+    seeds = [cells["seed"].n_unique() for _, cells in by(mesh, "method")]
+    few = f": fewer than {FEWEST_SEEDS} decide nothing" if min(seeds) < FEWEST_SEEDS else ""
+    told = f"{counted_range(seeds, 'seed')}{few}"
+    return alt.Title(text, subtitle=told, subtitleFontSize=11, subtitleColor="#777777")
 
 
 def _survived(frame: pl.DataFrame) -> list[dict[str, object]]:
