@@ -22,6 +22,7 @@ from polygait.tasks.gym_layout import environment_layout, given_layout, model_of
 from polygait.tasks.schedule import Scheduled, of_kind
 from polygait.tasks.state import StateFilter, StateLayout
 from polygait.tasks.task import Step, Variations, check_count, check_limit, check_snapshot, checked_actions
+from polygait.tasks.timers import stop_timers
 from polygait.variations import PHYSICS, Anatomy, Effect
 
 
@@ -73,6 +74,7 @@ class GymTask(BatchedTask):
         make = env if callable(env) else lambda: _make(env, options, limit)
         check_count("num_envs", num_envs)
         divert_warnings()
+        stop_timers()
         made = [make() for _ in range(num_envs)]
         self._envs = [_flat(one) for one in made]
         spec = self.env.spec

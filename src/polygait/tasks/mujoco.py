@@ -37,10 +37,12 @@ from polygait.tasks.task import (
     checked_actions,
     checked_numbers,
 )
+from polygait.tasks.timers import stop_timers
 from polygait.tasks.world import World
 from polygait.variations import Effect, check_conditions
 
 _NO_SENSORS = mujoco.mjtDisableBit.mjDSBL_SENSOR.value
+_NO_ISLANDS = mujoco.mjtDisableBit.mjDSBL_ISLAND.value
 _POSITIONS, _ALL = mujoco.mjtStage.mjSTAGE_POS.value, mujoco.mjtStage.mjSTAGE_ACC.value
 _LARGEST_STATE = 1e10  # MuJoCo's own bound of a good state (mjMAXVAL)
 
@@ -61,6 +63,7 @@ class MujocoTask(BatchedTask):
         check_count("num_threads", threads)
         threads = min(threads, num_envs)  # more would have nothing to do
         divert_warnings()
+        stop_timers()
         spec = robot.spec()
         check_parts(spec, robot)
         add_sensors(spec, robot)
@@ -85,9 +88,11 @@ class MujocoTask(BatchedTask):
         if robot.motors is None:
             self.physics.ctrl[:] = self.action_law.controls(np.zeros(self.action_size))
         self._blank = self.physics.batch.state[0].copy()
-        # Sensors cost time in every substep and are needed only at the observed state.
+        # Sensors cost time in every substep and are needed only at the observed state. A single tree of
+        # bodies is one island at most: looking for islands costs a tenth of a step and changes no bit.
+        self._flags = self.model.opt.disableflags | (_NO_ISLANDS if self.model.ntree == 1 else 0)
         self._disabled = self.physics.batch.expand("opt.disableflags")
-        self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
+        self._disabled.fill(self._flags | _NO_SENSORS)
 
         self._progress = np.zeros(num_envs)
         self._foot_starts = np.cumsum([0, *map(len, foot_geoms(robot))])
@@ -274,11 +279,11 @@ class MujocoTask(BatchedTask):
 
     def _forward_with_sensors(self, stage: int, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute what follows from the state; the rows in which MuJoCo could not."""
-        self._disabled[:] &= ~_NO_SENSORS
+        self._disabled.fill(self._flags)
         try:
             self.physics.batch.forward(rows, stage=stage)
         except SimulationError as error:
             return error.ids
         finally:
-            self._disabled.fill(self.model.opt.disableflags | _NO_SENSORS)
+            self._disabled.fill(self._flags | _NO_SENSORS)
         return np.zeros(0, dtype=np.intp)
