@@ -1,9 +1,11 @@
 """The mesh: what may happen to a robot, made from its anatomy."""
 
+import re
+
 import pytest
 
 import polygait as pg
-from polygait.mesh import family_of, mesh_variations
+from polygait.mesh import family_of, mesh_variations, unforeseen_variations
 from polygait.suites import offered_suites, suite_conditions
 from polygait.tasks.mujoco import MujocoTask
 
@@ -48,7 +50,35 @@ def test_a_gymnasium_environment_has_what_can_be_done_from_outside():
         "strength(*)=0.6",
         *(f"sensor(state.{place})" for place in range(3)),
     ]
-    assert list(offered_suites(task)) == ["mesh"]
+    assert unforeseen_variations(task) == [
+        "backlash(action_0)=0.8",
+        "strength(action_0):fade=0.002",
+        "motor(*):drop=0.5",
+        "sensor(*):noise=0.1",
+        *(
+            f"sensor(state.{place}):{mode}"
+            for place in range(3)
+            for mode in ("drop=0.7", "freeze@random(100..400)")
+        ),
+    ]
+    assert list(offered_suites(task)) == ["mesh", "unforeseen"]
+
+
+@pytest.mark.parametrize(("task", "joints", "parts"), [("hopper", 3, 4), ("walker", 6, 6), ("ant", 8, 13)])
+def test_the_unforeseen_is_of_kinds_that_the_mesh_does_not_have(task, joints, parts):
+    made = pg.make_task(task)
+    mesh, unforeseen = mesh_variations(made), unforeseen_variations(made)
+    assert len(unforeseen) == len(set(unforeseen)) == 4 * joints + 6 + 2 * parts
+    for joint in ("foot_joint", "hip_1"):
+        jammed = f"broken({joint}):hold@random(100..400)"
+        assert (jammed in unforeseen) is (f"broken({joint}):limp" in mesh)
+    assert not {kind(one) for one in mesh} & {kind(one) for one in unforeseen}
+    assert [str(one) for one in made.variations] == ["nominal"]
+
+
+def kind(variation):
+    """What is changed and how, not where, when and how much; of all parts together it is another kind."""
+    return re.sub(r"\((?!\*).*?\)|=.*|@.*", "", variation)
 
 
 def test_a_state_of_many_numbers_without_parts_fails_as_a_whole():
@@ -64,6 +94,9 @@ def test_a_state_of_many_numbers_without_parts_fails_as_a_whole():
         ("broken(foot_joint):limp@300", "joint(foot_joint)"),
         ("strength(foot_joint)=0.3", "joint(foot_joint)"),
         ("motor(foot_joint)", "joint(foot_joint)"),
+        ("backlash(foot_joint)=0.8", "joint(foot_joint)"),
+        ("offset(foot_joint)=0.3", "joint(foot_joint)"),
+        ("strength(foot_joint):fade=0.002", "joint(foot_joint)"),
         ("mass(foot)=0.4", "mass(foot)"),
         ("mass(foot):inertia=2.5", "mass(foot)"),
         ("friction(foot_geom)=0.4", "friction(foot_geom)"),

@@ -160,9 +160,9 @@ def test_what_is_no_factor_is_not_swept():
 
 def test_the_suites_of_a_robot_are_those_that_change_anything():
     task = mine(moon="gravity=0.2")
-    assert list(offered_suites(task)) == ["dynamics", "paper", "mesh"]
-    assert list(offered_suites(pg.make_task("gym:Pendulum-v1"))) == ["mesh"]
-    with pytest.raises(UserError, match="it has dynamics, paper, mesh, nominal"):
+    assert list(offered_suites(task)) == ["dynamics", "paper", "mesh", "unforeseen"]
+    assert list(offered_suites(pg.make_task("gym:Pendulum-v1"))) == ["mesh", "unforeseen"]
+    with pytest.raises(UserError, match="it has dynamics, paper, mesh, unforeseen, nominal"):
         suite_conditions("damage", task)
 
 

@@ -1,18 +1,22 @@
 """The mesh: everything that may happen to a robot, made from its anatomy, in families.
 
 One or two chosen damages say little about what a population is good for: some member happens to cope with
-them. The mesh tries every motor, every foot and every sensor in turn, and the world around them.
+them. The mesh tries every motor, every foot and every sensor in turn, and the world around them. Whoever
+prepares for the mesh is judged by what is unlike it as well: the unforeseen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from polygait.errors import UserError
 from polygait.tasks.task import Task
 from polygait.variations import (
+    Backlash,
     BrokenJoint,
     Edit,
+    FadingStrength,
+    JointOffset,
     MotorFailure,
     Scale,
     ScaleDamping,
@@ -29,18 +33,42 @@ GRAVITIES = (0.6, 1.4)
 DELAY = 2
 STRENGTH = 0.6
 """Of all motors together."""
+MIDWAY = "random(100..400)"
+"""The step at which a joint jams or a sensor freezes, long after the start."""
+PLAY = 0.8
+"""Of a gear, in units of the command."""
+OFFSET = 0.3
+"""Between a joint and what is measured of it, in radians."""
+FADE = 0.002
+"""The share of its strength that a joint loses with every step."""
+SLOPES = (-5, 5)
+LOAD = 1.5
+"""A factor of all masses."""
+STIFFNESS = 4
+"""A factor of the damping of all joints."""
+LOST_COMMANDS, LOST_PACKETS = 0.5, 0.7
+NOISE = 0.1
 MOST_NUMBERS = 24
 """Of a state without named parts: so many numbers can fail one by one, more only together."""
 
 
 def mesh_variations(task: Task) -> list[str]:
-    """Every condition of the mesh that a robot can have, in the language of variations.
+    """Every condition of the mesh that a robot can have, in the language of variations."""
+    return _possible(task, _mesh(task))
 
-    What a simulator cannot change is left out: a Gymnasium environment has no joints and no gravity.
+
+def unforeseen_variations(task: Task) -> list[str]:
+    """Conditions of kinds that the mesh does not have: whoever trained for the mesh has met none of them."""
+    return _possible(task, _unforeseen(task))
+
+
+def _possible(task: Task, wanted: Iterable[str]) -> list[str]:
+    """Those that a robot can have. A Gymnasium environment, for example, has no joints and no gravity.
+
     The task's first environment is used to find out, and is left in the nominal world.
     """
     found = []
-    for variation in _wanted(task):
+    for variation in wanted:
         try:
             task.set_variation(variation, [0])
         except UserError:
@@ -50,9 +78,9 @@ def mesh_variations(task: Task) -> list[str]:
     return found
 
 
-def _wanted(task: Task) -> Iterator[str]:
+def _mesh(task: Task) -> Iterator[str]:
     anatomy = task.anatomy
-    for joint in dict.fromkeys(anatomy.actions if anatomy.motors is None else anatomy.motors):
+    for joint in _motors(task):
         angle = anatomy.lock_angle(joint)
         yield f"broken({joint})" + (f":lock={angle:.4g}" if angle else "")
         yield f"broken({joint}):limp"
@@ -64,6 +92,28 @@ def _wanted(task: Task) -> Iterator[str]:
     yield f"delay={DELAY}"
     yield f"strength(*)={STRENGTH}"
     yield from (f"sensor({part})" for part in _sensors(task))
+
+
+def _unforeseen(task: Task) -> Iterator[str]:
+    for joint in _motors(task):
+        yield f"broken({joint}):hold@{MIDWAY}"
+        yield f"backlash({joint})={PLAY}"
+        yield f"offset({joint})={OFFSET}"
+        yield f"strength({joint}):fade={FADE}"
+    yield from (f"slope={degrees}" for degrees in SLOPES)
+    yield f"mass(*)={LOAD}"
+    yield f"damping(*)={STIFFNESS}"
+    yield f"motor(*):drop={LOST_COMMANDS}"
+    yield f"sensor(*):noise={NOISE}"
+    for part in _sensors(task):
+        yield f"sensor({part}):drop={LOST_PACKETS}"
+        yield f"sensor({part}):freeze@{MIDWAY}"
+
+
+def _motors(task: Task) -> list[str]:
+    """What is driven, by the names that edits of joints and motors take."""
+    anatomy = task.anatomy
+    return list(dict.fromkeys(anatomy.actions if anatomy.motors is None else anatomy.motors))
 
 
 def _sensors(task: Task) -> list[str]:
@@ -84,7 +134,15 @@ def family_of(variation: str, conditions: Mapping[str, str] | None = None) -> st
 
 def _family(edit: Edit) -> str:
     match edit:
-        case BrokenJoint() | ScaleStrength() | MotorFailure() | ScaleDamping():
+        case (
+            BrokenJoint()
+            | JointOffset()
+            | ScaleStrength()
+            | FadingStrength()
+            | ScaleDamping()
+            | MotorFailure()
+            | Backlash()
+        ):
             return f"joint({','.join(edit.targets)})"
         case Scale() | SensorFailure():
             return f"{edit.keyword}({','.join(edit.targets)})"

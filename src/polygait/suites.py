@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polygait.errors import UserError, unknown_name
-from polygait.mesh import mesh_variations
+from polygait.mesh import mesh_variations, unforeseen_variations
 from polygait.tasks.task import Task
 from polygait.variations import (
     ActionDelay,
@@ -37,8 +37,10 @@ KINDS: dict[str, tuple[type[Edit], ...]] = {
     "sensors": (SensorFailure,),
 }
 """A robot's own conditions by what they change: its body, the world around it, what it is told."""
-MESH = "mesh"
-NAMES = ("nominal", *KINDS, "paper", MESH)
+MESH, UNFORESEEN = "mesh", "unforeseen"
+MADE_FROM_ANATOMY = {MESH: mesh_variations, UNFORESEEN: unforeseen_variations}
+"""Suites of any robot that are judged as a whole: what a population keeps over all of their conditions."""
+NAMES = ("nominal", *KINDS, "paper", *MADE_FROM_ANATOMY)
 
 
 class Condition(NamedTuple):
@@ -105,8 +107,8 @@ def _changed(suite: str, task: Task) -> list[Condition]:
     """What a suite holds beside the nominal world."""
     if suite == "nominal":
         return []
-    if suite == MESH:
-        return [Condition(variation, None, variation) for variation in mesh_variations(task)]
+    if suite in MADE_FROM_ANATOMY:
+        return [Condition(variation, None, variation) for variation in MADE_FROM_ANATOMY[suite](task)]
     kinds = KINDS.get(suite, (Edit,))
     published = task.defaults.paper_conditions if suite == "paper" else None
     names = task.conditions if published is None else published

@@ -96,6 +96,7 @@ UNFIT = {
     "must both be known or unknown": {**result(), "mesh": mesh(progress=[None])},
     "mesh episodes of row 0 must be a number, got 'far'": {**result(), "mesh": mesh(progress=[[1.0, "far"]])},
     "mesh names member 9; the job has 2": {**result(), "mesh": mesh(member=[9])},
+    r"unforeseen.returns\[0\] must be a list": {**result(), "unforeseen": mesh(returns=[1.0])},
     r"returns.mean_speed\[0\] must be a number or null, got 'fast'": changed(
         ["returns", "mean_speed"], ["fast"] * 6
     ),

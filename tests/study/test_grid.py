@@ -461,6 +461,7 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
         ("worlds", 6 * 2 * 3),
         ("screening", 8 * 2 * 3),
         ("smoke", 2 * 2 * 2),
+        ("unforeseen", 2 * 7),
     ],
 )
 def test_the_shipped_studies(name, jobs):

@@ -125,14 +125,16 @@ def test_results_are_frames(finished):
     assert results.versions["polygait"] == [pg.__version__]
 
 
-def test_the_mesh_is_kept_by_itself(finished, tmp_path):
+def test_suites_that_are_judged_as_a_whole_are_kept_by_themselves(finished, tmp_path):
     study, out, _ = finished
     job = study.jobs()[0]
     shutil.copytree(JobFolder.of(out, job).path, tmp_path / "job")
     folder = JobFolder(tmp_path / "job", job.measures)
-    wanted = Measures(suites=("damage", "mesh"), episodes=2)
-    frame, mesh = _evaluated(wanted, folder, pg.load(folder.run), 1, lambda *_: None)
-    assert mesh is not None and mesh.height == 2 * 22 and mesh["progress"].null_count() == 0
+    wanted = Measures(suites=("damage", "mesh", "unforeseen"), episodes=2)
+    frame, whole = _evaluated(wanted, folder, pg.load(folder.run), 1, lambda *_: None)
+    assert {suite: one.height for suite, one in whole.items()} == {"mesh": 2 * 22, "unforeseen": 2 * 27}
+    mesh = whole["mesh"]
+    assert mesh["progress"].null_count() == 0
     assert set(frame["condition"]) == {"nominal", "broken-thigh", "broken-leg", "broken-foot"}
     kept = mesh.drop("weights", "made_with", "episodes", "seed").to_dict(as_series=False)
     folder.result.write_bytes(canonical(to_plain(folder.read_result(2) | {"mesh": kept})))

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from polygait.suites import MADE_FROM_ANATOMY
+
 _KINDS: dict[str, str] = {
     "condition": "text",
     "scale": "number or null",
@@ -44,9 +46,10 @@ def check_result(result: Any, members: int) -> None:
     _check_every_member(result["returns"], members)
     if result["held_out"] is not None:
         _check_columns(result["held_out"], "held_out", RETURNS, members)
-    if result.get("mesh") is not None:  # results of 0.1 have none
-        _check_columns(result["mesh"], "mesh", MESH, members)
-        _check_episodes(result["mesh"])
+    for suite in MADE_FROM_ANATOMY:
+        if result.get(suite) is not None:  # whether it was measured
+            _check_columns(result[suite], suite, MESH, members)
+            _check_episodes(result[suite], suite)
     if result["diversity"] is not None:
         _require(result["diversity"], "number", "diversity")
     if result.get("variance") is not None:  # earlier results have none
@@ -79,18 +82,19 @@ def _check_columns(table: Any, where: str, names: tuple[str, ...], members: int)
         raise ValueError(f"{where} names member {strangers[0]}; the job has {members}")
 
 
-def _check_episodes(mesh: Mapping[str, Any]) -> None:
-    """What every episode of the mesh came to; progress may be unknown, but not of some episodes only."""
+def _check_episodes(table: Mapping[str, Any], where: str) -> None:
+    """What every episode came to; progress may be unknown, but not of some episodes only."""
     for name in _EPISODES:
-        _require_list(mesh.get(name), f"mesh.{name}", len(mesh["member"]))
-    for row, (returns, progress) in enumerate(zip(mesh["returns"], mesh["progress"], strict=True)):
-        _require_list(returns, f"mesh.returns[{row}]")
-        if (progress is None) != (mesh["seconds"][row] is None):
-            raise ValueError(f"mesh.progress[{row}] and mesh.seconds[{row}] must both be known or unknown")
+        _require_list(table.get(name), f"{where}.{name}", len(table["member"]))
+    for row, (returns, progress) in enumerate(zip(table["returns"], table["progress"], strict=True)):
+        _require_list(returns, f"{where}.returns[{row}]")
+        if (progress is None) != (table["seconds"][row] is None):
+            told = f"{where}.progress[{row}] and {where}.seconds[{row}]"
+            raise ValueError(f"{told} must both be known or unknown")
         if progress is not None:
-            _require_list(progress, f"mesh.progress[{row}]", len(returns))
+            _require_list(progress, f"{where}.progress[{row}]", len(returns))
         for value in (*returns, *(progress or ())):
-            _require(value, "number", f"mesh episodes of row {row}")
+            _require(value, "number", f"{where} episodes of row {row}")
 
 
 def _check_every_member(returns: Mapping[str, Any], members: int) -> None:

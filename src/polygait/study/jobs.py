@@ -183,12 +183,12 @@ def _measured(
     from polygait.population.store import RunFolder
 
     measures = job.measures
-    frame, mesh = _evaluated(measures, folder, population, threads, tell)
+    frame, whole = _evaluated(measures, folder, population, threads, tell)
     beside = ("weights", "made_with", "episodes", "seed")
     return {
         "versions": RunFolder.open(folder.run).manifest["versions"],
         "returns": frame.drop("returns", "progress", *beside).to_dict(as_series=False),
-        "mesh": None if mesh is None else mesh.drop(*beside).to_dict(as_series=False),
+        **{suite: one.drop(*beside).to_dict(as_series=False) for suite, one in whole.items()},
         "held_out": _held_out(frame, population, measures, threads, tell),
         "curves": _curves(folder),
         **_behaviour(population, measures, threads, tell),
@@ -197,17 +197,17 @@ def _measured(
 
 def _evaluated(
     measures: Measures, folder: JobFolder, population: Population, threads: int, tell: Tell
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """All suites in one frame, a condition that several have only once; and the mesh by itself.
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """All suites in one frame, a condition that several have only once; and those judged as a whole by name.
 
-    Of the mesh only the nominal world stands among the rest: tables of conditions are about chosen ones.
+    Of these only the nominal world stands among the rest: tables of conditions are about chosen ones.
     """
     import polars as pl
 
     from polygait.evaluation import evaluate
-    from polygait.suites import MESH
+    from polygait.suites import MADE_FROM_ANATOMY
 
-    frames, mesh = [], None
+    frames, whole = [], {}
     for place, suite in enumerate(measures.suites):
 
         def count(done: int, total: int, place: int = place) -> None:
@@ -216,11 +216,11 @@ def _evaluated(
         options: dict[str, Any] = {"suite": _suite(suite, measures, folder), "threads": threads}
         options |= {"episodes": measures.episodes, "seed": measures.seed}
         frame = evaluate(population, count, None, **options)
-        if suite == MESH:
-            mesh, frame = frame, frame.filter(variation="nominal")
+        if suite in MADE_FROM_ANATOMY:
+            whole[suite], frame = frame, frame.filter(variation="nominal")
         frames.append(frame)
     key = ["member", "condition", "variation"]
-    return pl.concat(frames).unique(key, keep="first", maintain_order=True), mesh
+    return pl.concat(frames).unique(key, keep="first", maintain_order=True), whole
 
 
 def _suite(suite: str, measures: Measures, folder: JobFolder) -> str:

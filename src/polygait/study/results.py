@@ -12,6 +12,7 @@ import polars as pl
 from polygait.errors import UserError
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
+from polygait.suites import MADE_FROM_ANATOMY
 
 WHOSE = {"task": pl.String, "method": pl.String, "seed": pl.Int64}
 """What every frame begins with."""
@@ -33,7 +34,7 @@ _CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
 _VARIANCE = {"part": pl.String, "share": pl.Float64, "freed": pl.Float64}
 _CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
 
-_FRAMES = ("returns", "held_out", "mesh", "curves", "contacts", "variance")
+_FRAMES = ("returns", "held_out", *MADE_FROM_ANATOMY, "curves", "contacts", "variance")
 FRAMES = (*_FRAMES, "diversity")
 """Of Results, by name."""
 
@@ -61,6 +62,8 @@ class Results(NamedTuple):
     """What is wrong with files that had to be left out."""
     mesh: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_MESH})
     """Every member in every condition of the mesh: condition, world, member, and its episodes."""
+    unforeseen: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_MESH})
+    """The same of damages that are unlike those of the mesh."""
     variance: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_VARIANCE})
     """part, share, freed: how much of a part's variance lies between members, how much the filter frees."""
 
@@ -91,8 +94,9 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         rows["curves"].append(_frame(result["curves"], _CURVES, whose))
         if result["held_out"] is not None:
             rows["held_out"].append(_frame(result["held_out"], _RETURNS, whose))
-        if result.get("mesh") is not None:
-            rows["mesh"].append(_frame(result["mesh"], _MESH, whose))
+        for suite in MADE_FROM_ANATOMY:
+            if result.get(suite) is not None:
+                rows[suite].append(_frame(result[suite], _MESH, whose))
         if result.get("variance") is not None:
             rows["variance"].append(_frame(result["variance"], _VARIANCE, whose))
         if result["diversity"] is not None:
@@ -117,6 +121,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         jobs=len(jobs) + len(damaged),
         damaged=tuple(unfit),
         mesh=_together(rows["mesh"], _MESH),
+        unforeseen=_together(rows["unforeseen"], _MESH),
         variance=_together(rows["variance"], _VARIANCE),
     )
 

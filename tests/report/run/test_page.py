@@ -35,7 +35,7 @@ def keep_damage(run):
     keep_mesh(run)
 
 
-def keep_mesh(run):
+def keep_mesh(run, suite="mesh"):
     """Member 4 alone is fast when nothing is wrong; member 2 survives a locked leg, and 0 stands in it."""
     speeds = {
         "nominal": [1.0, 1.0, 2.0, 1.0, 4.0],
@@ -58,7 +58,7 @@ def keep_mesh(run):
         for world, members in speeds.items()
         for member, speed in enumerate(members)
     ]
-    keep_evaluation(run, "mesh", rows)
+    keep_evaluation(run, suite, rows)
 
 
 def assert_complete(text):
@@ -130,7 +130,13 @@ def test_the_mesh_has_a_section_of_its_own(run):
         "mesh-growth-speed",
         "mesh-growth-return",
     ]
-    assert "The mesh is not measured" not in text
+    assert "The mesh is not measured" not in text and "Damages unlike these" not in text
+    keep_mesh(run, "unforeseen")
+    findings = gather(run)
+    assert {cell["variation"] for cell in findings.cells} == {"nominal"}
+    page.write_text(run_page(findings, Gallery()))
+    told = own_text(page).split("Damages unlike these")[1]
+    assert "In 50 % of 2 changed worlds" in told and "suite unforeseen (2 episodes each, seed 0)" in told
 
 
 def test_a_member_that_stands_still_is_said_to_on_the_page(run):
@@ -183,7 +189,7 @@ def test_charts_for_papers(run, tmp_path):
         "conditions",
         "sweep-foot-mass",
         "mesh",
-        "mesh-survival",
+        "mesh-growth-survival",
         "learning-curves",
         "bonus",
     } <= names

@@ -136,6 +136,21 @@ def test_where_the_best_member_stands_still_is_told():
     assert table.rows[0][-1].text == "1 of 1"
 
 
+def test_damages_unlike_the_mesh_have_tables_of_their_own():
+    results = measured(("dir", 0, SLOW), ("multi", 0, FAST))
+    both = results._replace(unforeseen=measured(("dir", 0, LAME), ("multi", 0, FAST)).mesh)
+    tables = {table.name: table for table in all_tables(study_sources(both))}
+    survival = {
+        name: {row["method"]: row["value"] for row in tables[name].data if row["figure"] == "survival"}
+        for name in ("mesh", "unforeseen")
+    }
+    assert survival["mesh"] == pytest.approx({"dir": 2 / 3, "multi": 1 / 3})
+    assert survival["unforeseen"] == pytest.approx({"dir": 0.0, "multi": 1 / 3})
+    (paired,) = (row for row in tables["unforeseen-comparison"].data if row["figure"] == "survival")
+    assert paired["difference"] == pytest.approx(-1 / 3)
+    assert "unforeseen" not in {table.name for table in all_tables(study_sources(results))}
+
+
 def test_a_study_without_a_mesh_has_no_table_of_it():
     assert not any(table.rows for table in mesh_tables(study_sources(made_up())))
 

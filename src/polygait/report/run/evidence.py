@@ -22,7 +22,7 @@ from polygait.report.names import counted
 from polygait.report.web.parts import Gap
 from polygait.resilience import stands_still
 from polygait.storage.files import read_bounded
-from polygait.suites import MESH
+from polygait.suites import MADE_FROM_ANATOMY
 from polygait.tasks.registry import task_names
 
 STANDS_STILL = "stands still"
@@ -148,7 +148,7 @@ def _measured_rows(run: Path, gaps: list[Gap]) -> list[dict[str, Any]]:
             again = f"polygait evaluate {run} --suite {suite}" + (f" --on {where}" if where else "")
             gaps.append(Gap(f"{file.name} cannot be read", told, again))
             continue
-        if (where, suite) == ("", MESH):  # the rest has a section of its own
+        if not where and suite in MADE_FROM_ANATOMY:  # the rest has a section of its own
             frame = frame.filter(variation="nominal")
         for row in frame.drop("returns", "progress").to_dicts():
             known = (

@@ -28,7 +28,7 @@ from polygait.report.run.evidence import (
 from polygait.report.run.mesh_evidence import MeshEvidence, mesh_evidence
 from polygait.report.web.parts import Gap
 from polygait.run_config import RunConfig
-from polygait.suites import Condition, offered_suites
+from polygait.suites import MESH, UNFORESEEN, Condition, offered_suites
 from polygait.tasks.fingerprint import fingerprint_of
 from polygait.tasks.task import Task
 from polygait.zoo import spoken
@@ -58,6 +58,8 @@ class Findings:
     """Every member's return when nothing is wrong."""
     mesh: MeshEvidence | None = None
     """What the mesh says, if it was measured."""
+    unforeseen: MeshEvidence | None = None
+    """And damages that are unlike it."""
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -126,14 +128,15 @@ def gather(path: PopulationLike) -> Findings:
             )
         )
     nominal = nominal_scores(entries, cells, set(weights))
-    mesh = mesh_evidence(run.path, weights)
+    mesh, unforeseen = (mesh_evidence(run.path, weights, suite) for suite in (MESH, UNFORESEEN))
     if mesh is None and cells:
         why = "nothing says what the population keeps, whatever breaks"
         gaps.append(
             Gap("The mesh is not measured", why, f"polygait evaluate {path} --suite mesh --episodes 5")
         )
     log = [] if given else _log(run, gaps)
-    return Findings(run, config, entries, population, log, cells, adaptations, nominal, mesh, gaps)
+    judged = (nominal, mesh, unforeseen)
+    return Findings(run, config, entries, population, log, cells, adaptations, *judged, gaps)
 
 
 def _task(config: RunConfig, manifest: dict[str, Any]) -> Task | None:

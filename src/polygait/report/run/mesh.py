@@ -10,14 +10,16 @@ import numpy as np
 from polygait.report.names import counted
 from polygait.report.run.chart import MESH
 from polygait.report.run.contents import PageCharts
+from polygait.report.run.findings import Findings
 from polygait.report.run.mesh_evidence import MeshEvidence, mesh_cells
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import tiles
 from polygait.resilience import KEPT_SHARE
 
 
-def mesh_section(mesh: MeshEvidence | None, charts: PageCharts) -> Html | None:
+def mesh_section(findings: Findings, charts: PageCharts) -> Html | None:
     """The figures at a glance, the map of all conditions, and what each further member adds."""
+    mesh, unforeseen = findings.mesh, findings.unforeseen
     if mesh is None:
         return None
     cells = mesh_cells(mesh)
@@ -29,6 +31,8 @@ def mesh_section(mesh: MeshEvidence | None, charts: PageCharts) -> Html | None:
             tag("h3", "What each further member adds"),
             charts.others(MESH),
             tag("p", _explained(mesh), class_="caption"),
+            tag("h3", "Damages unlike these") if unforeseen else None,
+            tag("p", f"{_lead(unforeseen)} Source: {unforeseen.source}.") if unforeseen else None,
             tag("details", tag("summary", "The mesh as a table"), _table(cells)),
         ]
     )

@@ -23,7 +23,6 @@ from polygait.resilience import (
     survival,
 )
 from polygait.storage.files import read_bounded
-from polygait.suites import MESH
 
 _LARGEST_FILE = 2**30
 _SETTINGS = ["episodes", "seed", "made_with"]
@@ -39,14 +38,14 @@ class MeshEvidence(NamedTuple):
     by_progress: Resilience
 
 
-def mesh_evidence(run: Path, weights: Mapping[int, str]) -> MeshEvidence | None:
-    """What the run's own mesh says of the members that are whole; None where it was not measured.
+def mesh_evidence(run: Path, weights: Mapping[int, str], suite: str) -> MeshEvidence | None:
+    """What the run's own mesh, or another such suite, says of whole members; None where it was not measured.
 
     Of several evaluations: the one of the most members and conditions, then of the most episodes, then of the
     first seed. A file that cannot be read is told by whoever reads all evaluations.
     """
     try:
-        frame = read_rows(read_bounded(run / "evaluations" / f"{MESH}.parquet", _LARGEST_FILE))
+        frame = read_rows(read_bounded(run / "evaluations" / f"{suite}.parquet", _LARGEST_FILE))
     except (UserError, OSError, pl.exceptions.PolarsError):
         return None
     own = [weights.get(member) == one for member, one in frame.select("member", "weights").iter_rows()]
@@ -60,7 +59,7 @@ def mesh_evidence(run: Path, weights: Mapping[int, str]) -> MeshEvidence | None:
     told = f"{counted(strongest['episodes'][0], 'episode')} each, seed {strongest['seed'][0]}"
     return MeshEvidence(
         strongest,
-        f"evaluation of suite {MESH} ({told})",
+        f"evaluation of suite {suite} ({told})",
         episodes,
         resilience(strongest, "return"),
         resilience(strongest, "progress"),

@@ -54,7 +54,7 @@ def run_page(findings: Findings, gallery: Gallery) -> str:
         MEMBERS: members_section(findings, gallery, charts),
         "After damage": damage_section(findings, gallery),
         CONDITIONS: conditions_section(findings, charts),
-        MESH: mesh_section(findings.mesh, charts),
+        MESH: mesh_section(findings, charts),
         TRAINING: charts.others(TRAINING),
     }
     bodies |= {topic: charts.others(topic) for topic in charts.topics_left}

@@ -30,7 +30,8 @@ def study_sources(results: Results) -> list[Source]:
     tasks = results.returns["task"].unique().to_list()
     firsts = first_policies(results.returns)
     label = f"ours, {', '.join(_size(results.returns, word) for word in ('seed', 'member'))}"
-    sources = [Source(label, results.returns, results.diversity, first_policies=firsts, mesh=results.mesh)]
+    ours = Source(label, results.returns, results.diversity, first_policies=firsts)
+    sources = [ours._replace(mesh=results.mesh, unforeseen=results.unforeseen)]
     if not results.held_out.is_empty():
         sources.append(
             Source("ours, fresh episodes", results.held_out, no_diversity(), True, first_policies=firsts)

@@ -45,10 +45,30 @@ Populations = dict[str, dict[str, dict[int, tuple[Resilience, Resilience]]]]
 """By task, method and seed: figures against a population's own best nominal speed, and the common one."""
 
 
+class Worlds(NamedTuple):
+    """A suite that is judged as a whole, and how its tables call it."""
+
+    name: str
+    title: str
+
+
+IN_MESH = Worlds("mesh", "the mesh")
+IN_UNFORESEEN = Worlds("unforeseen", "damages unlike the mesh's")
+
+
 def mesh_tables(sources: Sequence[Source]) -> list[Table]:
-    """Every table of the mesh; without rows where it was not measured."""
-    found = populations(sources[0].mesh) if sources else {}
-    return [mesh_table(found), paired_table(found), further_members_table(found), standing_table(sources)]
+    """Every table of the mesh and of damages unlike it; without rows where they were not measured."""
+    mesh, unforeseen = (
+        (populations(one) for one in (sources[0].mesh, sources[0].unforeseen)) if sources else ({}, {})
+    )
+    return [
+        mesh_table(mesh, IN_MESH),
+        paired_table(mesh, IN_MESH),
+        further_members_table(mesh),
+        mesh_table(unforeseen, IN_UNFORESEEN),
+        paired_table(unforeseen, IN_UNFORESEEN),
+        standing_table(sources),
+    ]
 
 
 def populations(mesh: pl.DataFrame) -> Populations:
@@ -87,7 +107,7 @@ def seed_values(found: Mapping[int, tuple[Resilience, Resilience]], figure: Mesh
     return {seed: value for seed, value in values.items() if not math.isnan(value)}
 
 
-def mesh_table(found: Populations) -> Table:
+def mesh_table(found: Populations, worlds: Worlds) -> Table:
     """Survival, the best of all members, how alike they fail, and what they reach when nothing is wrong."""
     rows, data = [], []
     for task, methods in found.items():
@@ -112,7 +132,7 @@ def mesh_table(found: Populations) -> Table:
         "members' returns over conditions."
     )
     columns = ("robot", "method", "seeds", *(figure.title for figure in FIGURES))
-    return Table("mesh", MESH, "What populations keep in the mesh", columns, rows, note, data)
+    return Table(worlds.name, MESH, f"What populations keep in {worlds.title}", columns, rows, note, data)
 
 
 def pairs_of(methods: Iterable[str]) -> list[tuple[str, str]]:
@@ -123,7 +143,7 @@ def pairs_of(methods: Iterable[str]) -> list[tuple[str, str]]:
     return pairs + [pair for pair in variants if pair[::-1] not in pairs]
 
 
-def paired_table(found: Populations) -> Table:
+def paired_table(found: Populations, worlds: Worlds) -> Table:
     """Differences between methods, seed by seed where both have the same seeds."""
     rows, data = [], []
     for task, methods in found.items():
@@ -163,9 +183,8 @@ def paired_table(found: Populations) -> Table:
         f"fewer than {FEWEST_SEEDS} seeds intervals are too narrow, and nothing is marked by them."
     )
     columns = ("methods", "figure", "difference", "P(improvement)", "seeds")
-    return Table(
-        "mesh-comparison", MESH, "How sure the differences in the mesh are", columns, rows, note, data
-    )
+    title = f"How sure the differences in {worlds.title} are"
+    return Table(f"{worlds.name}-comparison", MESH, title, columns, rows, note, data)
 
 
 def compare_seeds(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Comparison | None:

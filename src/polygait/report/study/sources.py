@@ -104,6 +104,8 @@ class Source(NamedTuple):
     """Whether there is only the member that was chosen in each condition."""
     mesh: pl.DataFrame = NO_MESH
     """Every member in every condition of the mesh, with its episodes."""
+    unforeseen: pl.DataFrame = NO_MESH
+    """The same of damages that are unlike those of the mesh."""
     first_policies: tuple[str, ...] = ()
     """Methods whose only policy is the first member of DiR's population of the same seed."""
 
