@@ -208,8 +208,8 @@ class EvaluateConfig:
     """What to measure; in Python a suite may be a list of variations or a mapping from names to them too."""
 
     suite: str | Sequence[Any] | Mapping[str, Any] = "paper"
-    """nominal, damage, dynamics, sensors, paper, mesh, unforeseen (other kinds of damage than the mesh's), or a
-    TOML file with variations = ["broken-foot"]."""
+    """nominal, damage, dynamics, sensors, paper, mesh, unforeseen (other kinds of damage than the mesh's), or
+    a TOML file with variations = ["broken-foot"]."""
     episodes: int = 20
     """Episodes per member and condition."""
     seed: int = 0
