@@ -67,6 +67,7 @@ def test_a_gymnasium_environment_has_what_can_be_done_from_outside():
 @pytest.mark.parametrize(("task", "joints", "parts"), [("hopper", 3, 4), ("walker", 6, 6), ("ant", 8, 13)])
 def test_the_unforeseen_is_of_kinds_that_the_mesh_does_not_have(task, joints, parts):
     made = pg.make_task(task)
+    assert isinstance(made, MujocoTask)
     mesh, unforeseen = mesh_variations(made), unforeseen_variations(made)
     assert len(unforeseen) == len(set(unforeseen)) == 4 * joints + 6 + 2 * parts
     for joint in ("foot_joint", "hip_1"):
