@@ -6,11 +6,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict
-from mujoco.batch import MODEL_FIELDS
+from tests.faults.environments import WALKER, OwnWalker, assert_same_model, model_arrays, walker
 
-from polygait.errors import UserError
-from polygait.faults import FaultInjection, VectorFaultInjection
+from polygait.faults import FaultInjection
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.walker import Walker
 
@@ -24,20 +22,6 @@ FAULTS = [
     "backlash(*)=0.3+damping(*)=2",
     "motor(*):drop=0.4+gravity=1.2@every(6)..+3",
 ]
-
-
-def walker(variation=None, **options):
-    return FaultInjection(gymnasium.make("Walker2d-v5"), variation, **options)
-
-
-def model_arrays(env):
-    model = env.unwrapped.model
-    arrays = {name: getattr(model, name) for name in MODEL_FIELDS if not name.startswith("opt.")}
-    return {name: np.array(values) for name, values in arrays.items()} | {"gravity": model.opt.gravity.copy()}
-
-
-def assert_same_model(found, expected):
-    assert not [name for name in expected if not np.array_equal(found[name], expected[name])]
 
 
 @pytest.mark.parametrize("text", FAULTS)
@@ -69,13 +53,13 @@ def test_returns_are_those_of_our_own_task_from_the_same_states(text):
 def test_the_model_is_given_back_to_the_last_bit(text):
     env = gymnasium.make("Walker2d-v5")
     before = model_arrays(env)
-    wrapped = FaultInjection(env, f"{text}+mass(torso)=3@1..4")
+    wrapped = FaultInjection(env, f"{text}+mass(torso)=3")
+    assert_same_model(model_arrays(env), before)
     wrapped.reset(seed=0)
     for _ in range(6):
         wrapped.step(np.zeros(6))
-    assert [
-        name for name in before if not np.array_equal(model_arrays(env)[name], before[name])
-    ] or "@" in text
+    changed = model_arrays(env)
+    assert [name for name in before if not np.array_equal(changed[name], before[name])]
     wrapped.close()
     assert_same_model(model_arrays(env), before)
 
@@ -94,13 +78,43 @@ def test_a_fault_that_is_over_leaves_the_nominal_model():
 
 
 def test_the_truth_is_in_the_info_and_only_there():
-    env, whole = walker("broken(foot_joint)@3..5+sensor(state.0):bias=0@7"), gymnasium.make("Walker2d-v5")
+    env, whole = walker("broken(foot_joint)@3..5+sensor(state.0):bias=9@7"), gymnasium.make("Walker2d-v5")
     assert env.observation_space == whole.observation_space
     _, info = env.reset(seed=0)
     told = [info["fault"]]
     told += [env.step(np.zeros(6))[4]["fault"] for _ in range(9)]
-    lock, bias = "broken(foot_joint)@3..5", "sensor(state.0):bias=0.0@7"
-    assert told == ["nominal"] * 4 + [lock] * 2 + ["nominal"] * 2 + [bias] * 2
+    lock, bias = "broken(foot_joint)@3..5", "sensor(state.0):bias=9.0@7"
+    # After seven steps the seventh observation is seen (the first of all is number 0), in the step number 6.
+    assert told == ["nominal"] * 4 + [lock] * 2 + ["nominal"] + [bias] * 3
+
+
+def test_a_spoiled_observation_is_told_with_it():
+    env = FaultInjection(gymnasium.make("Pendulum-v1"), "sensor(state.2):bias=100@2..4+sensor(state.0)@0..1")
+    steps = [env.reset(seed=0), *(env.step(np.zeros(1))[::4] for _ in range(6))]
+    spoiled = [bool(seen[2] > 50) for seen, _ in steps]
+    assert spoiled == [False, False, True, True, False, False, False]
+    bias = "sensor(state.2):bias=100.0@2..4"
+    told = ["sensor(state.0)@0..1", "nominal", bias, bias, "nominal", "nominal", "nominal"]
+    assert [info["fault"] for _, info in steps] == told
+
+
+def test_quiet_steps_count():
+    env = gymnasium.make("HalfCheetah-v5")
+    wrapped, still = FaultInjection(env), np.zeros(6)
+    wrapped.reset(seed=0)
+    for _ in range(10):
+        wrapped.step(still)
+    wrapped.set_variation("mass(torso)=2@12..14")
+    told = [wrapped.step(still)[4]["fault"] for _ in range(6)]
+    assert told == ["nominal"] * 2 + ["mass(torso)=2.0@12..14"] * 2 + ["nominal"] * 2
+
+
+def test_a_variation_that_is_set_holds_in_place_of_worlds():
+    env = walker(worlds="mass(any(*))=0.5..2", seed=0)
+    env.reset()
+    env.set_variation("gravity=2")
+    told = [env.step(np.zeros(6))[4]["fault"]] + [env.reset()[1]["fault"] for _ in range(3)]
+    assert told == ["gravity=2.0"] * 4
 
 
 def test_episodes_before_the_onset_are_those_of_the_bare_environment():
@@ -113,121 +127,6 @@ def test_episodes_before_the_onset_are_those_of_the_bare_environment():
             assert np.array_equal(found[0], expected[0]) and found[1:4] == expected[1:4]
 
 
-def test_sensors_and_motors_of_any_environment_fail():
-    env, bare = (
-        FaultInjection(gymnasium.make("Pendulum-v1"), "sensor(state.2)@2..4+motor(action_0)"),
-        gymnasium.make("Pendulum-v1"),
-    )
-    env.reset(seed=1)
-    bare.reset(seed=1)
-    for moment in range(1, 7):
-        found, expected = env.step(np.ones(1, np.float32)), bare.step(np.zeros(1, np.float32))
-        assert np.array_equal(found[0][:2], expected[0][:2])
-        assert (found[0][2] == 0) == (2 <= moment < 4)
-        assert found[0].dtype == expected[0].dtype
-
-
-def test_observations_in_parts_go_by_their_names():
-    class Parts(gymnasium.Env):
-        observation_space = Dict({"arm": Box(-1, 1, (2,)), "eye": Box(-1, 1, (3,))})
-        action_space = Box(-1, 1, (1,))
-
-        def reset(self, *, seed=None, options=None):
-            return {"arm": np.ones(2, np.float32), "eye": np.ones(3, np.float32)}, {}
-
-        def step(self, action):
-            return *self.reset()[:1], 0.0, False, False, {}
-
-    env = FaultInjection(Parts(), "sensor(eye.1)+sensor(arm):bias=-0.5")
-    seen, _ = env.reset()
-    assert seen["eye"].tolist() == [1, 0, 1] and seen["arm"].tolist() == [0.5, 0.5]
-
-
-def test_every_episode_draws_its_world():
-    env = walker(worlds="nominal, broken(any(*)), mass(any(*))=0.5..2, delay=1..2")
-    told = [env.reset(seed=seed)[1]["fault"] for seed in range(30)]
-    again = [env.reset(seed=seed)[1]["fault"] for seed in range(30)]
-    assert told == again and len(set(told)) > 10 and "nominal" in told
-
-
-def test_parts_are_dealt_to_members_not_to_environments():
-    with pytest.raises(UserError, match="members") as caught:
-        walker(worlds="nominal, broken(each(*))")
-    assert "any(" in caught.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "hint"),
-    [
-        ("Pendulum-v1", "gravity=2", "sensor(state.0)"),
-        ("Pendulum-v1", "motor(action_9)", "action_0"),
-        ("CartPole-v1", "delay=2", "Sensors"),
-        ("Walker2d-v5", "broken(foot_join)", "foot_joint"),
-        ("Walker2d-v5", "broken(foot_joint)@5..2", "@300..500"),
-    ],
-)
-def test_what_cannot_break_is_refused_with_a_remedy(name, text, hint):
-    env = gymnasium.make(name)
-    before = model_arrays(env) if name == "Walker2d-v5" else {}
-    with pytest.raises(UserError) as caught:
-        FaultInjection(env, text)
-    assert hint in caught.value.remedy
-    if before:
-        assert_same_model(model_arrays(env), before)
-
-
-def test_a_vector_of_environments_breaks_one_by_one():
-    texts = ["broken(foot_joint)@1", None, "sensor(state.0):bias=1"]
-    make = [lambda: gymnasium.make("Walker2d-v5")] * 3
-    envs, bare = (
-        VectorFaultInjection(gymnasium.vector.SyncVectorEnv(make), texts),
-        gymnasium.vector.SyncVectorEnv(make),
-    )
-    seen, info = envs.reset(seed=3)
-    expected, _ = bare.reset(seed=3)
-    assert np.allclose(seen - expected, np.eye(3, 17)[[1, 1, 0]] * [[0], [0], [1]])
-    assert info["fault"].tolist() == ["nominal", "nominal", "sensor(state.0):bias=1.0"]
-    for _ in range(3):
-        action = np.full((3, 6), 0.4, np.float32)
-        seen, _, _, _, info = envs.step(action)
-        expected = bare.step(action)[0]
-    assert not np.array_equal(seen[0], expected[0])
-    assert np.array_equal(seen[1], expected[1])
-    assert info["fault"].tolist() == ["broken(foot_joint)@1", "nominal", "sensor(state.0):bias=1.0"]
-    envs.close()
-
-
-class Counters(gymnasium.vector.VectorEnv):
-    """Environments that show their step and their action, and end after four."""
-
-    num_envs = 2
-    single_observation_space = Box(-np.inf, np.inf, (2,))
-    single_action_space = Box(-1, 1, (1,))
-
-    def __init__(self):
-        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
-
-    def reset(self, *, seed=None, options=None):
-        self.count = np.zeros(2)
-        return np.zeros((2, 2), np.float32), {}
-
-    def step(self, actions):
-        begins = self.count == 4
-        self.count = np.where(begins, 0, self.count + 1)
-        seen = np.stack([self.count, np.where(begins, 0, actions[:, 0])], axis=1).astype(np.float32)
-        return seen, np.zeros(2), self.count == 4, np.zeros(2, bool), {}
-
-
-def test_of_any_other_vector_sensors_and_motors_fail_in_every_episode():
-    envs = VectorFaultInjection(Counters(), ["motor(action_0)@2..3", "sensor(state.0):bias=10@3"])
-    envs.reset(seed=0)
-    seen = np.stack([envs.step(np.ones((2, 1), np.float32))[0] for _ in range(10)])
-    assert seen[:, 0, 1].tolist() == [1, 1, 0, 1, 0, 1, 1, 0, 1, 0]
-    assert seen[:, 1, 0].tolist() == [1, 2, 13, 14, 0, 1, 2, 13, 14, 0]
-    with pytest.raises(UserError, match="physics behind a Counters"):
-        VectorFaultInjection(Counters(), "gravity=2")
-
-
 def test_pushes_reach_the_engine():
     env = walker("push=70N@1..3")
     env.reset(seed=0)
@@ -238,3 +137,55 @@ def test_pushes_reach_the_engine():
         env.step(np.zeros(6))
         pushed.append(data.xfrc_applied[body, 0])
     assert pushed == [0, 70, 70, 0, 0]
+
+
+def test_pushes_reach_data_that_are_new_in_every_episode():
+    env = FaultInjection(OwnWalker(), "push=70N@1..3+mass(torso)=2@2..3")
+    inner: Any = env.unwrapped
+    nominal = inner.model.body_mass[1]
+    for _ in range(3):
+        env.reset()
+        pushed = []
+        for _ in range(4):
+            env.step(np.zeros(6))
+            pushed.append((inner.data.xfrc_applied[1, 0], inner.model.body_mass[1] / nominal))
+        assert pushed == [(0, 1), (70, 1), (70, 2), (0, 1)]
+
+
+def test_a_new_model_in_an_episode_breaks_like_the_first():
+    class Compiled(OwnWalker):
+        def reset(self, *, seed=None, options=None):
+            self.__init__()
+            return super().reset(seed=seed)
+
+    env = FaultInjection(Compiled(), "mass(torso)=2@1..2")
+    inner: Any = env.unwrapped
+    nominal = inner.model.body_mass[1]
+    for _ in range(2):
+        env.reset()
+        masses = []
+        for _ in range(3):
+            env.step(np.zeros(6))
+            masses.append(inner.model.body_mass[1] / nominal)
+        assert masses == [1, 2, 1]
+
+
+def test_worlds_are_drawn_among_the_parts_of_the_present_model():
+    class Renamed(OwnWalker):
+        episode = -1
+
+        def reset(self, *, seed=None, options=None):
+            self.episode += 1
+            spec = mujoco.MjSpec.from_file(WALKER)
+            spec.body("torso").name = f"torso_{self.episode}"
+            self.model = spec.compile()
+            return super().reset(seed=seed)
+
+    env = FaultInjection(Renamed(), worlds="mass(any(torso*))=2")
+    assert [env.reset()[1]["fault"] for _ in range(3)] == [f"mass(torso_{number})=2.0" for number in range(3)]
+
+
+def test_names_of_everything_are_told():
+    names = walker().anatomy
+    assert list(names.joints)[-1] == "foot_left_joint" and next(iter(names.bodies)) == "torso"
+    assert "state.16" in names.state_parts and "foot_joint" in names.actions

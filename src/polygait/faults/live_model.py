@@ -15,10 +15,10 @@ class LiveModel:
 
     nsim = 1
 
-    def __init__(self, live: Any, data: Any) -> None:
+    def __init__(self, live: Any, data: Any, nominal: Any = None) -> None:
         self.live = live
         self.data = data
-        self.model = copy.copy(live)
+        self.model = copy.copy(live) if nominal is None else nominal
         """As it was found."""
         self._scratch: Any = None
 

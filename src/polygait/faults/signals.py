@@ -1,41 +1,50 @@
-"""Observations and actions of any environment as rows of numbers with names."""
+"""Observations and actions of any environment, of one or of many at once, as rows of numbers with names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, flatdim, flatten, unflatten
+from gymnasium.spaces import Box, Dict
 
 from polygait.errors import UserError
+from polygait.tasks.gym_layout import given_layout
 from polygait.tasks.state import StateLayout
 
 
 class Observations:
-    """How to take an observation apart and put it together again; one without real numbers has no parts."""
+    """The numbers of all Boxes in an observation, also in dictionaries; whatever else is in it stays."""
 
-    def __init__(self, space: gymnasium.Space, layout: StateLayout | None) -> None:
-        self._space = space
-        self._is_plain = isinstance(space, Box)
-        self.layout = layout or _layout(space)
-        size = flatdim(space) if self.layout.size else 0
-        if self.layout.size != size:
+    def __init__(self, space: gymnasium.Space, layout: Any = None) -> None:
+        self._boxes = list(_boxes(space))
+        sizes = [int(np.prod(box.shape)) for _, box in self._boxes]
+        self.layout = _layout(self._boxes, sizes) if layout is None else given_layout(layout)
+        if self.layout.size != sum(sizes):
             raise UserError(
-                f"The layout names {self.layout.size} numbers, the observation has {size}.", "Name each once."
+                f"The layout names {self.layout.size} numbers, the observation has {sum(sizes)}.",
+                "Name each once.",
             )
 
-    def flat(self, observation: Any) -> np.ndarray:
-        """One row of numbers."""
-        if self._is_plain:
-            return np.array(observation, dtype=np.float64).reshape(1, -1)
-        return np.array(flatten(self._space, observation), dtype=np.float64)[None]
+    def flat(self, observation: Any, count: int = 1) -> np.ndarray:
+        """A row of numbers for each of `count` environments."""
+        parts = [
+            np.asarray(_inside(observation, path), dtype=np.float64).reshape(count, -1)
+            for path, _ in self._boxes
+        ]
+        return np.concatenate(parts, axis=1)
 
-    def whole(self, row: np.ndarray) -> Any:
-        """The observation that a row of numbers stands for."""
-        if self._is_plain:
-            return row[0].reshape(self._space.shape or ()).astype(self._space.dtype)
-        return unflatten(self._space, row[0])
+    def whole(self, observation: Any, before: np.ndarray, after: np.ndarray) -> Any:
+        """The observation once its rows of numbers have become others."""
+        begins = 0
+        for path, box in self._boxes:
+            part = slice(begins, begins + int(np.prod(box.shape)))
+            begins = part.stop
+            new = _with_changes(_inside(observation, path), before[:, part], after[:, part], box.dtype)
+            observation = _with(observation, path, new)
+        return observation
 
 
 class Actions:
@@ -43,25 +52,64 @@ class Actions:
 
     def __init__(self, space: gymnasium.Space) -> None:
         self._space = space
-        self.size = int(np.prod(space.shape)) if isinstance(space, Box) and space.shape else 0
+        self.size = int(np.prod(space.shape)) if isinstance(space, Box) else 0
         half = (space.high - space.low).ravel() / 2.0 if isinstance(space, Box) else np.ones(0)
         self._half = np.where(np.isfinite(half) & (half > 0), half, 1.0).astype(np.float64)
-        self._is_unit = bool((self._half == 1.0).all())
 
-    def flat(self, action: Any) -> np.ndarray:
-        """One row of numbers."""
-        row = np.array(action, dtype=np.float64).reshape(1, -1)
-        return row if self._is_unit else row / self._half
+    def flat(self, action: Any, count: int = 1) -> np.ndarray:
+        """A row of numbers for each of `count` environments."""
+        return np.asarray(action, dtype=np.float64).reshape(count, -1) / self._half
 
-    def whole(self, row: np.ndarray, like: Any) -> Any:
-        """The action that a row of numbers stands for, as precise as the one that was given."""
-        values = row[0] if self._is_unit else row[0] * self._half
-        return values.reshape(self._space.shape or ()).astype(np.asarray(like).dtype)
+    def whole(self, action: Any, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """The action once its rows of numbers have become others."""
+        return _with_changes(action, before, after, self._space.dtype, self._half)
 
 
-def _layout(space: gymnasium.Space) -> StateLayout:
+def _with_changes(given: Any, before: np.ndarray, after: np.ndarray, dtype: Any, unit: Any = 1.0) -> Any:
+    """The given numbers, to the last bit but where they have become others; whole ones stay within bounds."""
+    given = np.asarray(given)
+    # An environment may be given, and may show, other precision than its space says; but [1] means 1.0.
+    if np.issubdtype(given.dtype, np.floating) and np.issubdtype(dtype, np.floating):
+        dtype = given.dtype
+    new = after * unit
+    if np.issubdtype(dtype, np.integer):
+        new = np.clip(np.rint(new), np.iinfo(dtype).min, np.iinfo(dtype).max)
+    result = given.astype(dtype)
+    changed = (before != after).reshape(given.shape)
+    result[changed] = new.reshape(given.shape)[changed]
+    return result
+
+
+def _boxes(space: gymnasium.Space, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Box]]:
+    """All Boxes of a space, each with the keys that lead to it."""
     if isinstance(space, Box):
-        return StateLayout.numbered(int(np.prod(space.shape)))
-    if isinstance(space, Dict) and all(isinstance(part, Box) for part in space.values()):
-        return StateLayout.of({name: tuple(map(str, range(flatdim(part)))) for name, part in space.items()})
-    return StateLayout.numbered(0)
+        yield path, space
+    elif isinstance(space, Dict):
+        for key, part in space.items():
+            yield from _boxes(part, (*path, key))
+
+
+def _layout(boxes: list[tuple[tuple[str, ...], Box]], sizes: list[int]) -> StateLayout:
+    """Numbers of a Box alone are state.0, state.1, …; those in dictionaries go by keys: arm.camera.0."""
+    parts = [".".join(_word(key) for key in path) or "state" for path, _ in boxes]
+    return StateLayout(
+        tuple(f"{part}.{index}" for part, size in zip(parts, sizes, strict=True) for index in range(size))
+    )
+
+
+def _word(key: object) -> str:
+    """A key as one word of a name that the language of variations can write."""
+    return re.sub(r"[^\w-]", "_", str(key)) or "_"
+
+
+def _inside(observation: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        observation = observation[key]
+    return observation
+
+
+def _with(observation: Any, path: tuple[str, ...], new: Any) -> Any:
+    """The observation with another value at the end of a path; the given one stays as it is."""
+    if not path:
+        return new
+    return {**observation, path[0]: _with(observation[path[0]], path[1:], new)}

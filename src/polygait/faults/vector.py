@@ -5,138 +5,159 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
+from polygait.config import is_whole
 from polygait.errors import UserError
+from polygait.faults.reach import (
+    PHYSICS,
+    Reach,
+    Refusal,
+    layers,
+    name_of,
+    numbered_actions,
+    refusals,
+    signal_anatomy,
+    step_limit,
+)
+from polygait.faults.script import Script, seeds_per_row
+from polygait.faults.signals import Actions, Observations
 from polygait.faults.wrapper import FaultInjection
 from polygait.tasks.faults import Faults
-from polygait.tasks.randomness import CounterRandom
-from polygait.tasks.schedule import Schedule, of_kind, variations_per_row
-from polygait.tasks.state import StateLayout
+from polygait.tasks.schedule import variations_per_row
 from polygait.tasks.task import Variations
-from polygait.variations import PHYSICS, Anatomy
 
-_ONSETS = 2**21
+_WRAP_EACH = (
+    "Wrap each environment where it is made: gymnasium.make_vec(…, wrappers=[lambda env: "
+    "FaultInjection(env, text)])"
+)
 
 
 class VectorFaultInjection(VectorWrapper):
-    """A vector environment in which parts break: one variation for all, or a list with one for each.
+    """A vector environment in which parts break: one variation for all, a list with one for each, or worlds.
 
     Environments of a SyncVectorEnv are wrapped one by one, so that everything can break that can break in
-    one; of any other vector environment, sensors and motors can.
+    one; of any other vector environment, sensors and motors can. Of `worlds` every environment draws its own.
+    Seeds count on from `seed`, or from the one that `reset` is given, as Gymnasium's own do.
     """
 
-    def __init__(self, env: VectorEnv, variation: Variations = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        env: VectorEnv,
+        variation: Variations = None,
+        *,
+        worlds: str | None = None,
+        layout: Any = None,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(env)
-        self._given = variations_per_row(variation, {}, env.num_envs)
+        if any(isinstance(one, VectorFaultInjection) for one in layers(env)):
+            raise _stacked(env)
+        given = None if variation is None else variations_per_row(variation, {}, env.num_envs)
+        seeds = seeds_per_row(seed, env.num_envs)
         self._wrapped = isinstance(env, SyncVectorEnv)
         if isinstance(env, SyncVectorEnv):
-            env.envs = [
-                FaultInjection(one, wanted, seed=seed + row)
-                for row, (one, wanted) in enumerate(zip(env.envs, self._given, strict=True))
+            wrapped = [
+                FaultInjection(one, text, worlds=worlds, layout=layout, seed=own)
+                for one, text, own in zip(env.envs, given or [None] * env.num_envs, seeds, strict=True)
             ]
+            self.anatomy = wrapped[0].anatomy
+            env.envs = list(wrapped)
             return
         self._mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if self._mode is AutoresetMode.SAME_STEP:
             raise UserError(
                 "An environment that resets within a step shows its last observation past this wrapper.",
-                "Wrap each environment: gymnasium.make_vec(…, wrappers=[lambda env: "
-                "FaultInjection(env, text)]).",
+                f"{_WRAP_EACH}.",
             )
-        layout = StateLayout.numbered(_size(env.single_observation_space, "observation"))
-        actions = [f"action_{index}" for index in range(_size(env.single_action_space, "action"))]
-        self.anatomy = Anatomy(
-            {}, {}, {}, actions, layout.select, actions, has_model=False, state_parts=list(layout.parts)
+        self._actions = Actions(env.single_action_space)
+        self._observations = Observations(env.single_observation_space, layout)
+        self._script = Script(self._reach(), seeds)
+        self._script.open(given, worlds)
+        self.anatomy = self._script.reach.anatomy
+        self._rows = np.arange(env.num_envs)
+        self._step = np.zeros(env.num_envs, dtype=np.int64)
+        self._ended = np.zeros(env.num_envs, dtype=bool)
+        self._faults = Faults(
+            env.num_envs, self._actions.size, self._observations.layout.size, self._generator
         )
-        count = env.num_envs
-        self._limit = getattr(env.spec, "max_episode_steps", None) or 1000
-        self._random = CounterRandom()
-        self._keys = np.zeros((count, 2), dtype=np.uint64)
-        self._keys[:, 0] = seed + np.arange(count)
-        self._episode = np.zeros(count, dtype=np.int64)
-        self._step = np.zeros(count, dtype=np.int64)
-        self._ended = np.zeros(count, dtype=bool)
-        self._rows = np.arange(count)
-        self._schedule = Schedule(count, self.anatomy).with_variations(range(count), self._given)
-        if of_kind(self._schedule.effects, PHYSICS):
-            raise UserError(
-                f"The physics behind a {type(env).__name__} cannot be reached from here.",
-                "Wrap each environment where it is made: gymnasium.make_vec(…, wrappers=[lambda env: "
-                "FaultInjection(env, text)]); or use a SyncVectorEnv.",
-            )
-        self._faults = Faults(count, len(actions), layout.size, self._generator)
-        self._faults.install(self._schedule.effects, self._rows)
+        self._faults.install(self._script.effects, self._rows)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes, everywhere or where `options["reset_mask"]` says."""
-        rows = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool))).copy()
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=bool))).copy()
         observation, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
         if self._wrapped:
             return observation, info
-        seeds = [seed + row for row in range(self.num_envs)] if isinstance(seed, int) else seed
-        self._episode += rows
-        for row, one in enumerate(seeds or []):
-            if one is not None and rows[row]:
-                self._keys[row, 0], self._episode[row] = one % 2**64, 0
-        self._ended[rows] = False
-        return self._begun(observation, np.flatnonzero(rows), info)
+        if "fault" in info:
+            raise _stacked(self.env)
+        seeds: Any = [None] * self.num_envs if seed is None else seed
+        if is_whole(seeds):
+            seeds = [seeds + row for row in range(self.num_envs)]
+        self._ended[mask] = False
+        rows = np.flatnonzero(mask)
+        self._begin(rows, [seeds[row] for row in rows])
+        return self._shown(observation), self._told(info, self._step)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Act once in every environment, each in its world as it is now."""
         if self._wrapped:
             return self.env.step(actions)
-        flat = np.array(actions, dtype=np.float64).reshape(self.num_envs, -1)
-        arriving = self._faults.on_actions(flat, self._step).reshape(np.shape(actions))
-        truth = self._truth()
+        if self._script.meddles:
+            sent = self._actions.flat(actions, self.num_envs)
+            actions = self._actions.whole(actions, sent, self._faults.on_actions(sent, self._step))
+        observation, reward, terminated, truncated, info = self.env.step(actions)
         begun = self._ended & (self._mode is AutoresetMode.NEXT_STEP)
-        result = self.env.step(arriving.astype(np.asarray(actions).dtype))
-        observation, reward, terminated, truncated, info = result
-        self._step += 1
         self._ended = np.asarray(terminated) | np.asarray(truncated)
-        self._episode += begun
-        observation, info = self._begun(observation, np.flatnonzero(begun), info)
-        info["fault"] = np.where(begun, self._truth(), truth).astype(object)
-        return observation, reward, terminated, truncated, info
+        before = np.where(begun, 0, self._step)
+        self._step = self._step + 1
+        rows = np.flatnonzero(begun)
+        self._begin(rows, [None] * len(rows))
+        return self._shown(observation), reward, terminated, truncated, self._told(info, before)
 
-    def _begun(self, observation: Any, rows: np.ndarray, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """What is seen, once these rows have begun new episodes."""
+    def _begin(self, rows: np.ndarray, seeds: Sequence[int | None]) -> None:
+        """Begin the next episodes of some rows."""
         self._step[rows] = 0
-        if self._schedule.draw_onsets(rows, self._onset, self._limit):
-            self._faults.install(self._schedule.effects, rows)
+        changed = self._script.begin(rows, seeds)
+        if changed.size:
+            self._faults.install(self._script.effects, changed)
         self._faults.forget(rows)
-        seen = np.array(observation, dtype=np.float64).reshape(self.num_envs, -1)
-        self._faults.on_observation(seen, self._step, self._rows)
-        info["fault"], info["_fault"] = self._truth(), np.ones(self.num_envs, dtype=bool)
-        return seen.reshape(np.shape(observation)).astype(np.asarray(observation).dtype), info
 
-    def _truth(self) -> np.ndarray:
-        """The edits that act now, in every environment."""
-        acting: list[set[int]] = [set() for _ in range(self.num_envs)]
-        for one in self._schedule.effects:
-            for row in one.due(self._step).tolist():
-                acting[row].add(one.edit)
-        texts = [
-            "+".join(str(self._given[row].edits[edit]) for edit in sorted(edits)) or "nominal"
-            for row, edits in enumerate(acting)
-        ]
-        return np.array(texts, dtype=object)
+    def _shown(self, observation: Any) -> Any:
+        """What is seen of the environments."""
+        if not self._script.spoils:
+            return observation
+        true = self._observations.flat(observation, self.num_envs)
+        seen = true.copy()
+        self._faults.on_observation(seen, self._step, self._rows)
+        return self._observations.whole(observation, true, seen)
+
+    def _told(self, info: dict[str, Any], before: np.ndarray) -> dict[str, Any]:
+        """The infos, with the truth about every environment."""
+        info["fault"] = np.array(self._script.truth(before, self._step), dtype=object)
+        info["_fault"] = np.ones(self.num_envs, dtype=bool)
+        return info
+
+    def _reach(self) -> Reach:
+        """What can fail in environments that cannot be reached one by one."""
+        env, layout = self.env, self._observations.layout
+        anatomy, name = signal_anatomy(layout, numbered_actions(self._actions.size)), name_of(env)
+        refused = refusals(name, anatomy, layout, env.single_action_space)
+        refused[PHYSICS] = Refusal(
+            f"the physics behind {type(env).__name__} cannot be reached from here.",
+            f"{_WRAP_EACH}; or give a SyncVectorEnv itself. {refused[PHYSICS].remedy}",
+        )
+        return Reach(name, anatomy, refused, step_limit(env))
 
     def _generator(self, row: int, purpose: int) -> np.random.Generator:
-        step = 0 if purpose >= _ONSETS else int(self._step[row])
-        return self._random.at(self._keys[row], int(self._episode[row]), purpose, step)
-
-    def _onset(self, row: int, edit: int) -> np.random.Generator:
-        return self._generator(row, _ONSETS + edit)
+        return self._script.random(row, purpose, int(self._step[row]))
 
 
-def _size(space: gymnasium.Space, what: str) -> int:
-    if not isinstance(space, Box):
-        raise UserError(
-            f"The {what} space {space} is no Box of real numbers.", "Wrap each environment instead."
-        )
-    return int(np.prod(space.shape))
+def _stacked(env: VectorEnv) -> UserError:
+    return UserError(
+        f"{env} injects faults already; of two wrappers only one would tell the truth.",
+        'Use one, with the texts of both joined by +: "delay=2+sensor(state.0)".',
+    )
