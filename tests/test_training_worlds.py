@@ -80,6 +80,19 @@ def test_worlds_go_on_bit_for_bit_from_a_snapshot():
     assert np.array_equal(first, second)
 
 
+def test_a_delay_of_none_leaves_room_for_what_comes_behind_it():
+    mixture = "delay=0..1+delay=0..1+sensor(any(*)):drop=0.5@every(5)..+3"
+    task, fresh, held = make(mixture, 1), make(mixture, 1), set()
+    for seed in range(12):
+        task.reset(seeds=[seed])
+        walk(task, 7)
+        snapshot = task.snapshot()
+        held.add(frozenset(snapshot))
+        fresh.restore(snapshot)
+        assert np.array_equal(walk(task, 9)[0], walk(fresh, 9)[0])
+    assert len(held) == 1  # whichever of the delays are none
+
+
 def test_gymnasium_environments_have_worlds_too():
     mixture = (
         "nominal, delay=1..3, sensor(any(state.*)):drop=0.5, motor(*):drop=0.5@random, strength(*)=0.3..1"
@@ -171,6 +184,8 @@ def test_a_run_without_worlds_is_called_what_it_was_called():
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
+        ({"worlds": ""}, "leave it out"),
+        ({"worlds": "  "}, "leave it out"),
         ({"worlds": "nominal, brokn(*)"}, "'broken'"),
         ({"worlds": "voltage=0.5..1"}, "no supply voltage"),
         ({"worlds": "delay=1", "curriculum": 1.5}, "from 0 to 1"),

@@ -168,9 +168,12 @@ def _problems(config: TrainConfig) -> list[str]:
             found.append(f"`{name}` must be a finite number, at least 0, got {value}.")
     if config.alpha is not None and config.diversity is not None:
         found.append("`alpha` and `diversity` both say how strong the bonus is: give one of them.")
+    if config.worlds is not None and not config.worlds.strip():
+        example = '"nominal*4, broken(any(*))"'
+        found.append(f"`worlds` must name some, such as {example}, got {config.worlds!r}; or leave it out.")
     if config.curriculum is not None and not 0 <= config.curriculum <= 1:
         found.append(f"`curriculum` must be a share of the training from 0 to 1, got {config.curriculum}.")
-    if config.curriculum and not (config.worlds or "").strip():
+    if config.curriculum and not config.worlds:
         found.append(f"`curriculum` {config.curriculum} is for training worlds: give `worlds` as well.")
     return found
 

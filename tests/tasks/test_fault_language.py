@@ -11,11 +11,13 @@ from tests.tasks.test_faults import assert_acts_as, random_actions, run
 from polygait.errors import UserError
 from polygait.tasks.gym import GymTask
 from polygait.tasks.mujoco import MujocoTask
+from polygait.tasks.robot import Robot
+from polygait.tasks.robots.ant import Ant
 from polygait.tasks.robots.walker import Walker
 
 
-def make(variation=None, num_envs=1, seed=0):
-    return MujocoTask(Walker(), num_envs=num_envs, variation=variation, seed=seed, num_threads=1)
+def make(variation=None, num_envs=1, seed=0, robot: type[Robot] = Walker):
+    return MujocoTask(robot(), num_envs=num_envs, variation=variation, seed=seed, num_threads=1)
 
 
 def steps_in_which(task, acts, steps=60):
@@ -101,6 +103,8 @@ RICH = [
     "slope=8@random(2..18)+mass(torso)=2@random(2..18)..+3",
     "broken(leg_joint):hold@6..15+delay=2@3..9",
     "motor(foot_joint):drop=0.5+motor(*):drop=0.2+sensor(*):drop=0.3+sensor(*):bias=1+sensor(*):drop=0.3",
+    "sensor(*):freeze@1..11+sensor(right_leg.*):freeze@5+sensor(torso.*):freeze@every(7)..+5",
+    "sensor(*):drop=0.8@every(4)..+3+motor(*):drop=0.8@every(4)..+3+motor(*):drop=0.8@13",
 ]
 
 
@@ -120,6 +124,21 @@ def test_a_snapshot_goes_on_bit_for_bit(text):
         first, second = task.step(action), alike.step(action)
         assert all(np.array_equal(*pair) for pair in zip(first, second, strict=True))
     assert differences(row_fields(fresh), row_fields(make())) <= {"opt.gravity", "opt.disableflags"}
+
+
+def test_a_snapshot_from_before_freezes_had_memories_of_their_own_is_read_where_nothing_froze():
+    old = {"frozen_sensors": np.full((1, 17), np.nan)}
+    moving, frozen = make("sensor(*):drop=0.4+delay=1"), make("sensor(*):freeze")
+    for action in random_actions(moving, 5):
+        moving.step(action)
+    other = make("sensor(*):drop=0.4+delay=1")
+    other.restore({**moving.snapshot(), **old})
+    action = random_actions(moving, 1)[0]
+    assert np.array_equal(other.step(action).observation, moving.step(action).observation)
+    snapshot = {**frozen.snapshot(), **old}
+    del snapshot["frozen_sensors.0"]
+    with pytest.raises(UserError, match=r"frozen_sensors\.0 has nothing"):
+        frozen.restore(snapshot)
 
 
 @pytest.mark.parametrize("text", RICH)
@@ -175,6 +194,38 @@ def test_a_lost_command_leaves_the_motor_at_its_last_one():
     assert lost.mean() == pytest.approx(0.4, abs=0.05)
     again = (received[1:, :, hit] == received[:-1, :, hit]).all(axis=-1)
     assert again[lost[1:]].all()
+
+
+def assert_the_last_packet_stays(received, sent, group):
+    """In the steps of a fault, and only there, packets get lost, the first of a window too."""
+    lost = (received != sent).any(axis=-1)
+    steps = np.broadcast_to(np.arange(len(sent))[:, None], lost.shape)
+    assert not lost[~group.acts(steps)].any()
+    assert lost[group.age(steps) == 0].any()
+    again = (received[1:] == received[:-1]).all(axis=-1)
+    assert again[lost[1:]].all()
+
+
+WINDOWS = ["@every(8)..+3", "@5", "@random(4..9)..+6"]
+
+
+@pytest.mark.parametrize("when", WINDOWS)
+def test_a_lost_packet_leaves_the_last_one_also_from_before_the_fault(when):
+    task, whole = make(f"sensor(right_leg.*):drop=0.9{when}", 8), make(None, 8)
+    actions, part = random_actions(whole, 40), whole.layout.select("right_leg.*")
+    (seen, _), (true, _) = run(task, actions), run(whole, actions)
+    assert_the_last_packet_stays(seen[..., part], true[..., part], task._schedule.effects[0])
+
+
+@pytest.mark.parametrize("when", WINDOWS)
+def test_a_lost_command_leaves_the_last_one_also_from_before_the_fault(when):
+    task = make(f"motor(*):drop=0.9{when}", 8)
+    task.reset()
+    actions, received = random_actions(task, 40), []
+    for action in actions:
+        received.append(task._faults.on_actions(action, task.step_count))
+        task._count_step()
+    assert_the_last_packet_stays(np.stack(received), actions, task._schedule.effects[0])
 
 
 def test_backlash_lets_a_command_move_through_the_play_first():
@@ -235,23 +286,42 @@ def test_strength_fades_also_where_only_actions_can_be_changed():
     assert received == [1, 1, 0.75, 0.5, 0.25, 0, 0]
 
 
-@pytest.mark.parametrize(("axis", "index"), [("", 0), (":z", 1)])
-@pytest.mark.parametrize("newtons", [50, -30])
-def test_a_push_pushes_its_body_in_its_steps_only(axis, index, newtons):
-    task, whole = make(f"push{axis}={newtons}N@2..5"), make()
+def gained(task, whole, steps=8):
+    """How much faster a robot in the air becomes in every step than a whole one, m/s along x, y and z."""
     for one in (task, whole):
         airborne(one)
-    mass, seconds = task.model.body_subtreemass[0], task.time_step
-    gained = []
-    for _ in range(8):
+    found = []
+    for _ in range(steps):
         before = momentum(task) - momentum(whole)
-        task.step(np.zeros((1, 6)))
-        whole.step(np.zeros((1, 6)))
-        gained.append((momentum(task) - momentum(whole) - before)[[0, 2]] / mass)
-    gained = np.array(gained)
-    expected = np.zeros_like(gained)
-    expected[2:5, index] = newtons * seconds / mass
-    assert np.allclose(gained, expected, atol=1e-3 * abs(newtons) * seconds / mass + 1e-9)
+        for one in (task, whole):
+            one.step(np.zeros((1, one.action_size)))
+        found.append((momentum(task) - momentum(whole) - before) / task.model.body_subtreemass[0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("robot", "axis", "index"),
+    [(Walker, "", 0), (Walker, ":z", 2), (Ant, "", 0), (Ant, ":y", 1), (Ant, ":z", 2)],
+)
+@pytest.mark.parametrize("newtons", [50, -30])
+def test_a_push_pushes_its_body_along_its_axis_in_its_steps_only(robot, axis, index, newtons):
+    if robot is Ant:
+        newtons /= 25  # which weighs so much less
+    task, whole = make(f"push{axis}={newtons}N@2..5", robot=robot), make(robot=robot)
+    found, expected = gained(task, whole), np.zeros((8, 3))
+    expected[2:5, index] = newtons * task.time_step / task.model.body_subtreemass[0]
+    assert np.allclose(found, expected, atol=1e-3 * np.abs(expected).max() + 1e-9)
+
+
+@pytest.mark.parametrize("degrees", [10, -10])
+@pytest.mark.parametrize(("side", "index"), [("", 0), (":side", 1)])
+def test_a_slope_pulls_down_along_its_axis_only(side, index, degrees):
+    task, whole = make(f"slope{side}={degrees}@2..5", robot=Ant), make(robot=Ant)
+    found, expected = gained(task, whole), np.zeros((8, 3))
+    fall, angle = 9.81 * task._seconds, math.radians(degrees)
+    expected[2:5, index] = -fall * math.sin(angle)  # down from where the floor rises to, x ahead or y left
+    expected[2:5, 2] = fall * (1 - math.cos(angle))
+    assert np.allclose(found, expected, atol=1e-3 * fall)
 
 
 def momentum(task):

@@ -160,6 +160,35 @@ def test_resetting_one_row_thaws_only_its_own_sensors():
     assert np.array_equal(task.step(random_actions(task, 1)[0]).observation, after)
 
 
+def test_every_freeze_remembers_values_of_its_own():
+    """One that is over, or on other parts, lets go of its own values only."""
+    texts = [
+        "sensor(*):freeze@1..3+sensor(right_leg.*):freeze@5",
+        "sensor(right_leg.*):freeze@5+sensor(*):freeze@1..3",
+        "sensor(torso.*):freeze@2..4+sensor(right_leg.*):freeze@5",
+    ]
+    task, whole = make("walker", texts, 3), make("walker", None, 3)
+    actions = random_actions(whole, 20)
+    (seen, truth), (true, expected) = run(task, actions), run(whole, actions)
+    assert np.array_equal(truth, expected)
+    everything, torso, leg = (whole.layout.select(part) for part in ("*", "torso.*", "right_leg.*"))
+    shown = true.copy()
+    shown[2, :2, everything] = true[1, :2, everything]
+    shown[3, 2, torso] = true[2, 2, torso]
+    shown[6:, :, leg] = true[5, :, leg].T
+    assert np.array_equal(seen, shown)
+
+
+def test_a_freeze_that_comes_back_holds_the_value_of_each_onset():
+    task, whole = make("walker", "sensor(right_leg.*):freeze@every(6)..+3"), make("walker")
+    actions = random_actions(whole, 20)
+    (seen, _), (true, _) = run(task, actions), run(whole, actions)
+    part = whole.layout.select("right_leg.*")
+    for onset in (6, 12, 18):
+        true[onset : onset + 3, :, part] = true[onset][:, part]
+    assert np.array_equal(seen, true)
+
+
 # Actions
 
 

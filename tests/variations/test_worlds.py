@@ -12,6 +12,7 @@ from polygait.errors import UserError
 from polygait.tasks.mujoco import MujocoTask
 from polygait.tasks.robots.walker import Walker
 from polygait.variations import (
+    FORMS,
     ActionDelay,
     BrokenJoint,
     Push,
@@ -19,6 +20,7 @@ from polygait.variations import (
     TrainingWorlds,
     Whose,
     deals_parts,
+    parse_variation,
 )
 
 TASK = MujocoTask(Walker(), num_threads=1)
@@ -141,32 +143,70 @@ def test_no_draw_lies_beyond_the_extremes():
         assert tuple((type(edit), getattr(edit, "targets", ())) for edit in one) in kinds
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("foot-friction=.5..2.", "foot-friction=0.5..2"),
+        ("foot-friction=+.5..+2", "foot-friction=0.5..2"),
+        ("foot-mass=1e+0..2.e0", "foot-mass=1..2"),
+        ("push=-.5..5N", "push=-0.5..5N"),
+        ("push= 1 N .. 5 N @3", "push=1..5N@3"),
+        ("nominal*.5, delay=1", "nominal*0.5, delay=1"),
+        ("nominal*5., delay=1*1e1", "nominal, delay=1*2"),
+        ("broken( any( foot* , leg* ) )", "broken(any(foot*,leg*))"),
+    ],
+)
+def test_numbers_and_names_may_be_spelled_otherwise(text, same):
+    assert draws(text, 50) == draws(same, 50)
+
+
 BAD = [
     ("", "NAME"),
     ("nominal,", "NAME"),
-    ("nominal*0", "Leave the world out"),
-    ("nominal*-1", "NAME"),
+    ("nominal*0", "Leave a world out"),
+    ("nominal*-1", "above 0"),
+    ("nominal*1e7", "at most 1,000,000"),
+    (f"nominal*{'9' * 400}", "got inf"),
+    ("nominal*1.2.3", "Not a number: '1.2.3'"),
     ("brokn(any(*))", "'broken'"),
     ("broken(any(elbow))", "Known"),
-    ("broken-foot(any(*))", "Write for example broken(any(*))"),
+    ("broken(any())", "Known"),
+    ("broken(<any:foot*>)", "Unknown joint: '<any:foot*>'"),
+    ("broken(some(*))", "broken(NAME)"),
+    ("broken(any(*):weak=0.5", "Cannot read 'broken(any(*):weak=0.5'"),
+    ("broken(any(*))@random(.3..5)", "in 'broken(any(*))@random(.3..5)'"),
+    ("broken-foot(any(*))", "names its parts itself, got ('any(*)',)"),
+    ("delay(any(*))=2", "delay takes no names"),
     ("foot-friction=2..0.5", "0.5..2"),
     ("foot-friction=0..2", "=1.5"),
     ("foot-friction=a..b", "foot-mass=1.5"),
+    ("foot-friction=0...5", "Not a number: '0...5'"),
+    ("foot-friction=1..2..3", "Not a number: '2..3'"),
+    ("foot-friction=..2", "foot-mass=1.5"),
+    ("push=1Nm..5N", "same unit"),
+    ("push=1N..5", "same unit"),
+    ("gravity=1N..2", "Write 1..2."),
+    ("gravity=1..2N", "not measured in N"),
+    ("sensor(torso):bias=-1e308..1e308", "must be finite"),
+    ("sensor(torso):bias=nan..1", "must be finite"),
+    ("delay=nan..2", "must be finite"),
+    ("delay=-inf..2", "must be finite"),
     ("delay=0.5..2", "0..2"),
     ("delay=0..200", "delay=2"),
     ("broken(any(*)):weak=0..0.5", "limp"),
     ("broken(any(*))@5..2", "NAME@300..500"),
     ("mass(any(foot)", "NAME"),
-    ("any(*)", "NAME"),
+    ("any(*)", "Unknown variation: 'any'"),
 ]
 
 
-@pytest.mark.parametrize(("text", "hint"), BAD, ids=[text or "empty" for text, _ in BAD])
+@pytest.mark.parametrize(("text", "hint"), BAD, ids=[text[:40] or "empty" for text, _ in BAD])
 def test_a_bad_mixture_gives_value_rule_and_remedy(text, hint):
     with pytest.raises(UserError) as caught:
         worlds(f"nominal*2, {text}" if text != "" else text)
     assert text in str(caught.value) or text.removesuffix(",") in str(caught.value)
     assert hint in str(caught.value)
+    assert "for training worlds" not in str(caught.value)
     assert "broken(any(*))" in caught.value.remedy
 
 
@@ -179,36 +219,74 @@ def test_every_bad_world_is_named_at_once():
 tokens = st.sampled_from(
     [
         *TASK.conditions,
-        "broken",
-        "delay",
-        "push",
-        "any(*)",
-        "(",
-        ")",
-        "*",
-        ",",
-        "..",
-        "=",
-        "@",
-        "random",
-        "2",
-        "0.5",
-        "N",
-        "+",
-        "nominal",
-        " ",
+        *(
+            "broken",
+            "delay",
+            "push",
+            "sensor(torso):bias",
+            "any(*)",
+            "each(",
+            "any(",
+            "<any:*>",
+            "foot*",
+            "nominal",
+        ),
+        *("..", "random", "2", "0.5", ".5", "5.", "-1", "1e308", "nan", "inf", "N", "Nm", "\n"),
+        *"()*,=@+: .<>;",
     ]
+)
+numbers = st.sampled_from(
+    ["0", "1", "2", "-1", ".5", "5.", "+.5", "1e+2", "-1e308", "1e308", "5e-324", "nan", "inf", "x", ""]
+)
+ends = st.tuples(numbers, st.sampled_from(["", "", "", "N", "Nm", " N "])).map("".join)
+almost_edits = st.tuples(
+    st.sampled_from([*TASK.conditions, *FORMS, "nominal"]),
+    st.sampled_from(
+        ["", "(any(*))", "(*)", "(each(foot*,leg*))", "(<any:*>)", "(foot*)", "(torso)", "(any(*)", "()"]
+    ),
+    st.sampled_from(
+        ["", "", ":weak", ":lock", ":bias", ":drop", ":freeze", ":y", ":side", ":inertia", ":fade"]
+    ),
+    st.one_of(
+        st.just(""),
+        ends.map("={}".format),
+        st.tuples(ends, ends).map(lambda both: "={}..{}".format(*both)),
+        st.tuples(ends, ends).map(lambda both: "={}...{}".format(*both)),
+    ),
+    st.sampled_from(["", "", "@3", "@3..5", "@random", "@random(.5..2)", "@every(9)..+2", "@"]),
+).map("".join)
+almost_worlds = st.tuples(
+    st.lists(almost_edits, min_size=1, max_size=3).map("+".join),
+    st.sampled_from(["", "*2", "*.5", "*-1", "*", "*1e999"]),
+).map("".join)
+texts = st.one_of(
+    st.text(max_size=30),
+    st.lists(tokens, max_size=10).map("".join),
+    st.lists(almost_worlds, max_size=3).map(", ".join),
 )
 
 
-@settings(deadline=None, max_examples=200)
-@given(st.one_of(st.text(max_size=30), st.lists(tokens, max_size=10).map("".join)))
+@settings(deadline=None, max_examples=400)
+@given(texts)
 def test_any_text_is_drawn_from_or_refused(text):
     try:
         mixture = worlds(text)
     except UserError as error:
         assert error.remedy
-    else:
-        variation = mixture.draw(np.random.default_rng(0))
+        return
+    generator = np.random.default_rng(0)
+    for variation in [*mixture.extremes(), *(mixture.draw(generator) for _ in range(5))]:
         for edit in variation:
             edit.effects(TASK.anatomy)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(almost_edits, min_size=1, max_size=2).map("+".join))
+def test_a_variation_is_a_world_of_its_own(text):
+    try:
+        variation = parse_variation(text, TASK.conditions)
+        for edit in variation:
+            edit.effects(TASK.anatomy)
+    except UserError:
+        return
+    assert worlds(text).draw(np.random.default_rng(0)) == variation

@@ -14,34 +14,34 @@ from polygait.tasks.randomness import Draws
 from polygait.tasks.schedule import NEVER, Generators, Scheduled, of_kind
 from polygait.variations import ActionDrop, ActionGain, ActionLag, ActionPlay, Effect, SensorFault
 
+_FROZEN, _SENSED, _HEARD = "frozen_sensors", "received_sensors", "received_actions"
+_REMEMBERED = {"freeze": _FROZEN, "drop": _SENSED}
+"""What a fault of sensors remembers, by its mode."""
+
 
 class _Needs(NamedTuple):
     """How much memory some faults need."""
 
     lag: int = 0
-    sensor_places: frozenset[int] = frozenset()
-    """Where packets of sensors may be lost."""
-    action_places: frozenset[int] = frozenset()
+    values: frozenset[tuple[str, int]] = frozenset()
+    """Which values are remembered, and the place of the effect that remembers them."""
     play: bool = False
 
     @classmethod
     def of(cls, effects: list[Scheduled[Effect]]) -> _Needs:
         lag = sum((_lags(one) for one in of_kind(effects, ActionLag)), start=np.zeros(1, dtype=np.intp))
-        sensors = of_kind(effects, SensorFault)
+        sensors = {
+            (_REMEMBERED[one.effect.mode], one.place)
+            for one in of_kind(effects, SensorFault)
+            if one.effect.mode in _REMEMBERED
+        }
+        actions = {(_HEARD, one.place) for one in of_kind(effects, ActionDrop)}
         return cls(
-            int(np.max(lag, initial=0)),
-            frozenset(one.place for one in sensors if one.effect.mode == "drop"),
-            frozenset(one.place for one in of_kind(effects, ActionDrop)),
-            bool(of_kind(effects, ActionPlay)),
+            int(np.max(lag, initial=0)), frozenset(sensors | actions), bool(of_kind(effects, ActionPlay))
         )
 
     def __or__(self, other: _Needs) -> _Needs:
-        return _Needs(
-            max(self.lag, other.lag),
-            self.sensor_places | other.sensor_places,
-            self.action_places | other.action_places,
-            self.play or other.play,
-        )
+        return _Needs(max(self.lag, other.lag), self.values | other.values, self.play or other.play)
 
 
 class Faults:
@@ -59,11 +59,11 @@ class Faults:
         self._sensors: list[Scheduled[SensorFault]] = []
         self._reserved = _Needs()
         self._num_envs = num_envs
-        self._sizes = {"sensor": observation_size, "action": action_size}
+        self._all_rows = np.arange(num_envs)
+        self._sizes = {_FROZEN: observation_size, _SENSED: observation_size, _HEARD: action_size}
         self._sent = np.zeros((num_envs, 0, action_size))
-        self._frozen = np.full((num_envs, observation_size), np.nan)
-        self._received: dict[tuple[str, int], np.ndarray] = {}
-        """The last packet that arrived, by direction and place; NaN before the first."""
+        self._values: dict[tuple[str, int], np.ndarray] = {}
+        """Frozen values and the last packets that arrived, of every effect its own; NaN is none."""
         self._played: np.ndarray | None = None
 
     def reserve(self, effects: list[Scheduled[Effect]]) -> None:
@@ -87,23 +87,20 @@ class Faults:
             sent = np.zeros((self._num_envs, needs.lag, self._sent.shape[2]))
             sent[:, :shared] = self._sent[:, :shared]
             self._sent = sent
-        wanted = [("sensor", place) for place in sorted(needs.sensor_places)]
-        wanted += [("action", place) for place in sorted(needs.action_places)]
-        self._received = {
-            key: self._received.get(key, np.full((self._num_envs, self._sizes[key[0]]), np.nan))
-            for key in wanted
+        self._values = {
+            key: self._values.get(key, np.full((self._num_envs, self._sizes[key[0]]), np.nan))
+            for key in sorted(needs.values)
         }
         if not needs.play:
             self._played = None
         elif self._played is None:
-            self._played = np.zeros((self._num_envs, self._sizes["action"]))
+            self._played = np.zeros((self._num_envs, self._sizes[_HEARD]))
 
     def forget(self, rows: np.ndarray) -> None:
-        """Begin new episodes: no action is under way, no sensor value remembered."""
+        """Begin new episodes: no action is under way, nothing is remembered."""
         self._sent[rows] = 0.0
-        self._frozen[rows] = np.nan
-        for received in self._received.values():
-            received[rows] = np.nan
+        for values in self._values.values():
+            values[rows] = np.nan
         if self._played is not None:
             self._played[rows] = 0.0
 
@@ -121,7 +118,7 @@ class Faults:
             self._sent[:, 1:] = self._sent[:, :-1].copy()
             self._sent[:, 0] = actions
         for one in self._drops:
-            self._lose(arriving, one, one.due(step_count), "action")
+            self._repeat(arriving, one, self._all_rows, step_count)
         if self._played is not None and self._plays:
             self._play(arriving, self._played, step_count)
         for one in self._gains:
@@ -146,13 +143,9 @@ class Faults:
     def on_observation(self, observation: np.ndarray, step_count: np.ndarray, rows: np.ndarray) -> None:
         """Spoil the observations of some rows in place."""
         for one in self._sensors:
-            due = one.due(step_count)
-            if one.effect.mode == "freeze" and one.lasts.min() < NEVER:
-                over = np.setdiff1d(rows, due)
-                over = over[one.earliest[over] < NEVER]
-                self._frozen[over[:, None], np.array(one.effect.indices)[None]] = np.nan
-            due = due[np.isin(due, rows)] if len(rows) < len(observation) else due
-            if due.size:
+            if one.effect.mode in _REMEMBERED:
+                self._repeat(observation, one, rows, step_count)
+            elif (due := rows[one.acts(step_count)[rows]]).size:
                 self._spoil(observation, one, due, step_count)
 
     def _spoil(
@@ -166,60 +159,54 @@ class Faults:
             observation[block] += amount
         elif fault.mode == "drift":
             observation[block] += amount * one.age(step_count)[rows, None]
-        elif fault.mode == "noise":
+        else:
             noise = [
                 self._generator(int(row), Draws.SENSORS + one.place).standard_normal(len(fault.indices))
                 for row in rows
             ]
             observation[block] += amount * np.array(noise)
-        elif fault.mode == "drop":
-            self._lose(observation, one, rows, "sensor")
-        else:
-            held = self._frozen[block]
-            held = np.where(np.isnan(held), observation[block], held)
-            self._frozen[block] = held
-            observation[block] = held
 
-    def _lose(
+    def _repeat(
         self,
         values: np.ndarray,
         one: Scheduled[ActionDrop] | Scheduled[SensorFault],
         rows: np.ndarray,
-        direction: str,
+        step_count: np.ndarray,
     ) -> None:
-        """Packets that get lost leave what the last one brought; the first of all never gets lost."""
-        if not rows.size:
-            return
-        first = Draws.SENSORS if direction == "sensor" else Draws.ACTIONS
-        chance = np.array([self._generator(int(row), first + one.place).random() for row in rows])
+        """Let rows show once more what the effect remembers: frozen sensors always, others by chance.
+
+        A frozen sensor remembers its value at the onset. A packet that gets lost leaves what the last one
+        brought, be it from before the onset; the first of all never gets lost.
+        """
+        rows = rows[one.earliest[rows] < NEVER]
+        acts = one.acts(step_count)[rows]
+        again, kept = acts, acts
+        what = _HEARD if isinstance(one.effect, ActionDrop) else _REMEMBERED[one.effect.mode]
+        if what != _FROZEN:
+            first = Draws.ACTIONS if what == _HEARD else Draws.SENSORS
+            chance = [self._generator(row, first + one.place).random() for row in rows[acts].tolist()]
+            again = acts.copy()
+            again[acts] = np.array(chance) < one.amounts[rows[acts], 0]
+            # Between windows nobody asks but for the last packet before the next one.
+            kept = acts | one.acts(step_count + 1)[rows]
         block = (rows[:, None], np.array(one.effect.indices)[None])
-        received = self._received[direction, one.place]
-        last, new = received[block], values[block]
-        lost = (chance < one.amounts[rows, 0])[:, None] & ~np.isnan(last)
-        received[block] = values[block] = np.where(lost, last, new)
+        last, new = self._values[what, one.place][block], values[block]
+        values[block] = shown = np.where(again[:, None] & ~np.isnan(last), last, new)
+        self._values[what, one.place][block] = np.where(kept[:, None], shown, np.nan)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The memory of all faults."""
         played = {} if self._played is None else {"played_actions": self._played.copy()}
-        received = {
-            f"received_{direction}s.{place}": array.copy()
-            for (direction, place), array in self._received.items()
-        }
-        return {
-            "sent_actions": self._sent.copy(),
-            "frozen_sensors": self._frozen.copy(),
-            **played,
-            **received,
-        }
+        values = {f"{what}.{place}": array.copy() for (what, place), array in self._values.items()}
+        return {"sent_actions": self._sent.copy(), **played, **values}
 
     def restore(self, snapshot: Mapping[str, np.ndarray]) -> None:
         """Bring back the memory of the same faults."""
         self._sent[:] = snapshot["sent_actions"]
-        self._frozen[:] = snapshot["frozen_sensors"]
         if self._played is not None:
             self._played[:] = snapshot["played_actions"]
-        for (direction, place), array in self._received.items():
-            array[:] = snapshot[f"received_{direction}s.{place}"]
+        for (what, place), array in self._values.items():
+            array[:] = snapshot[f"{what}.{place}"]
 
 
 def _present(effects: list) -> list:

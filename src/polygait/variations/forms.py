@@ -36,6 +36,8 @@ class Words(NamedTuple):
     value: float | None = None
     unit: str = ""
     timing: Timing = Timing()
+    low: float | None = None
+    """Where a range begins that ends at `value`; only in training worlds."""
 
     @property
     def number(self) -> float:

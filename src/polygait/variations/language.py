@@ -6,6 +6,8 @@
 A name is a keyword of the language (broken, mass, …: forms.py) or one of the robot's own conditions, which
 stands for the text that the robot's file gives it: one edit, or several. A timing (timing.py) is handed on to
 all of them, a number to those that lack one, a mode to a single edit.
+
+In training worlds (worlds.py) a number may be a range too, `0.5..2`, and a target any(glob) or each(glob).
 """
 
 from __future__ import annotations
@@ -20,13 +22,16 @@ from polygait.variations.forms import KEYWORDS, Words, build_edit
 from polygait.variations.timing import Timing, parse_timing
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
+OPEN_TARGET = re.compile(r"(?P<how>any|each)\((?P<globs>[^()]*)\)")
+"""Names of which one is meant."""
 _EDIT = re.compile(
     rf"(?P<name>{NAME.pattern})"
-    r"(?:\((?P<targets>[^()]*)\))?"
+    r"(?:\((?P<targets>[^()]*(?:\([^()]*\)[^()]*)*)\))?"
     r"(?::(?P<mode>[a-z]+))?"
     r"(?:=(?P<value>[^=@]+))?"
     r"(?:@(?P<when>[^@=]*))?"
 )
+_RANGE = re.compile(r"(?<!\.)\.\.(?!\.)")  # of three dots nobody knows which two are meant
 _UNIT = re.compile(r"(?<=[0-9.])\s*(Nm|N)$")
 
 
@@ -91,42 +96,79 @@ def check_conditions(conditions: Mapping[str, str], anatomy: Anatomy) -> None:
 
 
 def _pieces(text: str) -> list[Words]:
+    """The edits of a text that is no training world: each has one number, and parts by name."""
+    found = read_edits(text)
+    for words in found:
+        if words.low is not None or any(map(OPEN_TARGET.fullmatch, words.targets)):
+            raise UserError(
+                f"Ranges, any(…) and each(…) are for training worlds, got {text!r}.",
+                "Write one number and the names of parts, or train in `worlds`.",
+            )
+    return found
+
+
+def read_edits(text: str) -> list[Words]:
     """The edits of a text; a plus belongs to a number ("1e+3") unless a name follows it."""
-    return [read_edit(piece.strip(), text) for piece in re.split(r"\+(?!\d)", text)]
+    return [_read_edit(piece.strip(), text) for piece in re.split(r"\+(?![\d.])", text)]
 
 
-def read_edit(piece: str, text: str) -> Words:
-    """The pieces of one edit in a text."""
+def between_commas(text: str) -> list[str]:
+    """The parts of a text between its commas, but for those between brackets."""
+    parts, depth, begun = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            parts.append(text[begun:place].strip())
+            begun = place + 1
+    return [*parts, text[begun:].strip()]
+
+
+def read_number(text: str, piece: str) -> float:
+    """A number in an edit."""
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(f"Not a number: {text!r} in {piece!r}.", "Write for example foot-mass=1.5.") from None
+
+
+def _read_edit(piece: str, text: str) -> Words:
     match = _EDIT.fullmatch(piece)
     if match is None:
         raise UserError(
             f"Cannot read {piece!r} in the variation {text!r}.",
             "An edit is NAME, NAME=1.5, NAME:MODE, NAME@300, NAME@300..500 or KEYWORD(TARGET,…)…; "
-            f"join several with '+'.{' any(…) is for training worlds.' if 'any(' in piece else ''}",
+            "join several with '+'.",
         )
-    targets, value, unit = match["targets"], match["value"], ""
-    if value is not None:
-        found = _UNIT.search(value)
-        unit = found[1] if found else ""
-        value = value.strip().removesuffix(unit)
-    return Words(
+    targets, value = match["targets"], match["value"]
+    words = Words(
         name=match["name"],
-        targets=() if targets is None else tuple(word.strip() for word in targets.split(",")),
+        targets=() if targets is None else tuple(between_commas(targets)),
         mode=match["mode"] or "",
-        value=None if value is None else _number(value, piece),
-        unit=unit,
         timing=Timing() if match["when"] is None else parse_timing(match["when"], piece),
     )
+    return words if value is None else _with_number(words, value.strip(), piece)
 
 
-def _number(text: str, piece: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        ranged = " A range is for training worlds: --worlds." if ".." in text else ""
+def _with_number(words: Words, text: str, piece: str) -> Words:
+    """The edit with its number, or with both ends of a range."""
+    *lower, upper = _RANGE.split(text, maxsplit=1)
+    value, unit = _measured(upper, piece)
+    if not lower:
+        return words._replace(value=value, unit=unit)
+    low, lower_unit = _measured(lower[0], piece)
+    if lower_unit not in ("", unit):
         raise UserError(
-            f"Not a number: {text!r} in {piece!r}.", f"Write for example foot-mass=1.5.{ranged}"
-        ) from None
+            f"Both ends of a range have the same unit, got {text!r} in {piece!r}.",
+            f"Write {low:g}..{value:g}{unit}.",
+        )
+    return words._replace(low=low, value=value, unit=unit)
+
+
+def _measured(text: str, piece: str) -> tuple[float, str]:
+    """A number and its unit."""
+    found = _UNIT.search(text.strip())
+    unit = found[1] if found else ""
+    return read_number(text.strip().removesuffix(unit), piece), unit
 
 
 def edits_of(words: Words, conditions: Mapping[str, str]) -> list[Edit]:

@@ -12,24 +12,22 @@ second without the second, and so on in turn, until every joint is somebody's an
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from polygait.errors import UserError, unknown_name
+from polygait.errors import UserError
 from polygait.variations.edits import Edit, Variation
 from polygait.variations.effects import Anatomy
 from polygait.variations.forms import KEYWORDS, Words
-from polygait.variations.language import edits_of, read_edit
+from polygait.variations.language import OPEN_TARGET, between_commas, edits_of, read_edits, read_number
 from polygait.variations.signal_edits import ActionDelay
 
-_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"=\s*(?P<low>{_NUMBER})\s*(?P<unit>Nm|N)?\s*\.\.\s*(?P<high>{_NUMBER}\s*(?:Nm|N)?)")
-_WEIGHT = re.compile(r"(?P<world>.*?)\s*\*\s*(?P<weight>\d+(?:\.\d+)?)", re.DOTALL)
-_OPEN_TARGET = re.compile(r"(any|each)\(([^()]*)\)")
-_ANY, _EACH, _CLOSE = "<any:", "<each:", ">"
+_WEIGHT = re.compile(r"(?P<world>.*)\*\s*(?P<weight>[-+]?[\d.][\w.+-]*)", re.DOTALL)
+_HEAVIEST = 1e6
 _EXAMPLE = 'Write for example "nominal*4, broken(any(*)), delay=0..2".'
 
 
@@ -37,9 +35,8 @@ class _OpenEdit(NamedTuple):
     """One edit of the mixture's text with what is left to chance."""
 
     words: Words
-    low: float | None
-    """The lower end of the number's range; `words` hold the upper one."""
     whole: bool
+    """Whether a number is drawn among whole ones."""
     choices: tuple[tuple[str, ...], ...]
     """For every target the names of which it is one."""
 
@@ -53,7 +50,6 @@ class _OpenEdit(NamedTuple):
 
 
 class _Alternative(NamedTuple):
-    text: str
     weight: float
     edits: tuple[_OpenEdit, ...]
 
@@ -77,11 +73,11 @@ class TrainingWorlds:
         self._conditions = conditions
         self._anatomy = anatomy
         problems, self._alternatives = [], []
-        for part in _split(text):
+        for part in between_commas(text):
             try:
                 self._alternatives.append(self._read(part))
             except UserError as error:
-                problems.append(f"Training world {part.strip()!r}: {error.problem} {error.remedy}".strip())
+                problems.append(f"Training world {part!r}: {error.problem} {error.remedy}".strip())
         if problems:
             raise UserError("\n".join(problems), _EXAMPLE)
         weights = np.array([one.weight for one in self._alternatives])
@@ -99,10 +95,10 @@ class TrainingWorlds:
                 names[int(generator.integers(len(names)))] if len(names) > 1 else names[0]
                 for names in one.choices
             )
-            value = one.words.value
-            if one.low is not None and value is not None:
-                drawn = generator.integers(int(one.low), int(value), endpoint=True) if one.whole else None
-                value = float(generator.uniform(one.low, value) if drawn is None else drawn)
+            low, value = one.words.low, one.words.value
+            if low is not None and value is not None:
+                drawn = generator.integers(int(low), int(value), endpoint=True) if one.whole else None
+                value = float(generator.uniform(low, value) if drawn is None else drawn)
             edits += one.settle(value, targets, self._conditions)
         return Variation(tuple(edits))
 
@@ -116,87 +112,69 @@ class TrainingWorlds:
         found = []
         most = max((len(names) for one in alternative.edits for names in one.choices), default=1)
         for index in range(most):
-            for lower in (True, False):
+            # Not only all low or all high: behind a delay of 0, which is none, others take an earlier place.
+            for lowered in range(len(alternative.edits), -1, -1):
                 edits: list[Edit] = []
-                for one in alternative.edits:
+                for place, one in enumerate(alternative.edits):
                     targets = tuple(names[min(index, len(names) - 1)] for names in one.choices)
-                    value = one.low if lower and one.low is not None else one.words.value
+                    low, high = one.words.low, one.words.value
+                    value = low if place < lowered and low is not None else high
                     edits += one.settle(value, targets, self._conditions)
                 found.append(Variation(tuple(edits)))
         return list(dict.fromkeys(found))
 
     def _read(self, part: str) -> _Alternative:
-        part = part.strip()
         weighted = _WEIGHT.fullmatch(part)
         world = weighted["world"].strip() if weighted else part
-        weight = float(weighted["weight"]) if weighted else 1.0
-        if not weight > 0:
-            raise UserError(f"A weight must be above 0, got {weight:g}.", "Leave the world out instead.")
+        weight = read_number(weighted["weight"], part) if weighted else 1.0
+        if not 0 < weight <= _HEAVIEST:
+            raise UserError(
+                f"A weight must be above 0 and at most {_HEAVIEST:,.0f}, got {weight:g}.",
+                "Leave a world out that should never come.",
+            )
         if world == "nominal":
-            return _Alternative(world, weight, ())
-        marked = _OPEN_TARGET.sub(lambda found: f"<{found[1]}:{found[2].replace(',', ';')}{_CLOSE}", world)
-        pieces = [piece.strip() for piece in re.split(r"\+(?!\d)", marked)]
-        alternative = _Alternative(world, weight, tuple(self._open_edit(piece, world) for piece in pieces))
+            return _Alternative(weight, ())
+        alternative = _Alternative(weight, tuple(map(self._open_edit, read_edits(world))))
         for variation in self._extremes_of(alternative):
             for edit in variation:
                 edit.effects(self._anatomy)
         return alternative
 
-    def _open_edit(self, piece: str, world: str) -> _OpenEdit:
-        ranged = _RANGE.search(piece)
-        words = read_edit(_RANGE.sub(lambda found: f"={found['high']}", piece), world)
-        low = float(ranged["low"]) if ranged else None
+    def _open_edit(self, words: Words) -> _OpenEdit:
         choices = tuple(self._choices(target, words) for target in words.targets)
-        if low is None or words.value is None:
-            return _OpenEdit(words, None, False, choices)
-        if low > words.value:
+        low, high = words.low, words.value
+        if low is None or high is None:
+            return _OpenEdit(words, False, choices)
+        if not math.isfinite(high - low):
+            raise UserError(f"A range must be finite, got {low:g}..{high:g}.", "Write for example 0.5..2.")
+        if low > high:
             raise UserError(
-                f"A range goes from the smaller to the larger number, got {low:g}..{words.value:g}.",
-                f"Write {words.value:g}..{low:g}.",
+                f"A range goes from the smaller to the larger number, got {low:g}..{high:g}.",
+                f"Write {high:g}..{low:g}.",
             )
         example = words._replace(targets=tuple(names[0] for names in choices))
         whole = any(isinstance(edit, ActionDelay) for edit in edits_of(example, self._conditions))
         if whole and low != int(low):
-            raise UserError(
-                f"A delay is drawn among whole steps, got {low:g}..{words.value:g}.", "Write 0..2."
-            )
-        return _OpenEdit(words, low, whole, choices)
+            raise UserError(f"A delay is drawn among whole steps, got {low:g}..{high:g}.", "Write 0..2.")
+        return _OpenEdit(words, whole, choices)
 
     def _choices(self, target: str, words: Words) -> tuple[str, ...]:
-        if not target.startswith((_ANY, _EACH)):
+        """The names of which a target is one; what takes no names says so itself when it is built."""
+        form, chosen = KEYWORDS.get(words.name), OPEN_TARGET.fullmatch(target)
+        if form is None or not form.kind or chosen is None:
             return (target,)
-        if words.name not in KEYWORDS and words.name not in self._conditions:
-            raise unknown_name("variation", words.name, [*self._conditions, *KEYWORDS])
-        if words.name not in KEYWORDS:
-            raise UserError(
-                f"any(…) and each(…) choose among the parts that a keyword names; {words.name!r} is none.",
-                "Write for example broken(any(*)) or broken(each(*)).",
-            )
-        globs = target.removeprefix(_ANY).removeprefix(_EACH).removesuffix(_CLOSE).split(";")
-        kind = KEYWORDS[words.name].kind
-        found = [name for glob in globs for name in self._anatomy.choices(kind, glob.strip())]
-        names = tuple(dict.fromkeys(found))
-        if target.startswith(_EACH):
+        globs = between_commas(chosen["globs"])
+        names = tuple(dict.fromkeys(name for one in globs for name in self._anatomy.choices(form.kind, one)))
+        if chosen["how"] == "each":
             return names[self._whose.member % len(names) :: self._whose.members]
         return names
 
 
 def deals_parts(text: str) -> bool:
     """Whether members train in different worlds."""
-    return any(found[1] == "each" for found in _OPEN_TARGET.finditer(text))
+    return any(found["how"] == "each" for found in OPEN_TARGET.finditer(text))
 
 
 def listed_variations(text: str) -> list[str]:
     """The variations between the commas of a text."""
-    return [part.strip() for part in _split(text) if part.strip()]
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas: a comma between brackets belongs to the names of parts."""
-    parts, depth, begun = [], 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if sign == "," and depth == 0:
-            parts.append(text[begun:place])
-            begun = place + 1
-    return [*parts, text[begun:]]
+    return [part for part in between_commas(text) if part]
