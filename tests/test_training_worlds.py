@@ -184,8 +184,8 @@ def test_a_run_without_worlds_is_called_what_it_was_called():
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"worlds": ""}, "leave it out"),
-        ({"worlds": "  "}, "leave it out"),
+        ({"worlds": ""}, "must be a text such as"),
+        ({"worlds": "  "}, "must be a text such as"),
         ({"worlds": "nominal, brokn(*)"}, "'broken'"),
         ({"worlds": "voltage=0.5..1"}, "no supply voltage"),
         ({"worlds": "delay=1", "curriculum": 1.5}, "from 0 to 1"),

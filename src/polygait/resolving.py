@@ -156,9 +156,8 @@ def _plain(config: TrainConfig) -> TrainConfig:
 def _problems(config: TrainConfig) -> list[str]:
     """What is wrong with a user's numbers, each by itself."""
     found = seed_problems(config.seed)
-    found += count_problems(config, {"steps": 1}, most=LARGEST)
+    found += count_problems(config, {"steps": 1, "specialist_steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1, "specialists": 0})
-    found += count_problems(config, {"specialist_steps": 1}, most=LARGEST)
     found += specialist_problems(config)
     if config.layout is not None and not config.task.startswith(GYM_PREFIX):
         found.append(f"`layout` names what a gym:ENV-ID shows; {config.task} has names of its own.")
@@ -169,8 +168,7 @@ def _problems(config: TrainConfig) -> list[str]:
     if config.alpha is not None and config.diversity is not None:
         found.append("`alpha` and `diversity` both say how strong the bonus is: give one of them.")
     if config.worlds is not None and not config.worlds.strip():
-        example = '"nominal*4, broken(any(*))"'
-        found.append(f"`worlds` must name some, such as {example}, got {config.worlds!r}; or leave it out.")
+        found.append(f'`worlds` must be a text such as "nominal*4, broken(any(*))", got {config.worlds!r}.')
     if config.curriculum is not None and not 0 <= config.curriculum <= 1:
         found.append(f"`curriculum` must be a share of the training from 0 to 1, got {config.curriculum}.")
     if config.curriculum and not config.worlds:

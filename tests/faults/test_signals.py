@@ -40,6 +40,18 @@ def test_boxes_fail_whatever_lies_beside_them():
     assert shown["robot"]["left arm"].tolist() == [[1], [1]]
 
 
+def test_a_lost_packet_leaves_what_was_seen_before_the_window():
+    bare = gymnasium.make("Pendulum-v1")
+    env = FaultInjection(gymnasium.make("Pendulum-v1"), "sensor(state.2):drop=0.999999@every(5)..+2")
+    true, seen = [bare.reset(seed=1)[0]], [env.reset(seed=1)[0]]
+    for _ in range(14):
+        true.append(bare.step(np.ones(1))[0])
+        seen.append(env.step(np.ones(1))[0])
+    shown = [step for step, one in enumerate(seen) if np.array_equal(one, true[step])]
+    assert shown == [0, 1, 2, 3, 4, 7, 8, 9, 12, 13, 14]
+    assert seen[5][2] == seen[6][2] == true[4][2] and seen[10][2] == seen[11][2] == true[9][2]
+
+
 def test_whole_numbers_stay_within_their_bounds():
     space = Box(0, 255, (3,), np.uint8)
     env = FaultInjection(Mirror(np.array([250, 5, 7], np.uint8), space), "sensor(*):bias=10.4")

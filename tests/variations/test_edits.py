@@ -107,7 +107,7 @@ def test_a_name_that_is_not_on_the_robot_is_refused_with_near_matches(edit, hint
 
 def test_a_task_without_bodies_says_what_works_instead():
     faceless = Anatomy(joints={}, bodies={}, geoms={}, actions=["0"], state=LAYOUT.select)
-    with pytest.raises(UserError, match=r"no body.*\n.*sensor, motor, strength or delay"):
+    with pytest.raises(UserError, match=r"no body.*\n.*something else: sensor"):
         ScaleMass("torso", 2.0).effects(faceless)
 
 

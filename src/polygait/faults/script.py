@@ -113,8 +113,9 @@ class Script:
         """Whether any effect is on observations."""
         self.meddles = any(not isinstance(one.effect, (*PHYSICS, SensorFault)) for one in self.effects)
         """Whether any effect is on actions."""
-        # A delay and a play remember actions also before they begin.
-        self.remembers = bool(of_kind(self.effects, ActionLag) or of_kind(self.effects, ActionPlay))
+        # A delay and a play remember actions before they begin, a sensor that loses packets what it showed.
+        loses = any(one.effect.mode == "drop" for one in of_kind(self.effects, SensorFault))
+        self.remembers = loses or any(isinstance(one.effect, ActionLag | ActionPlay) for one in self.effects)
 
     def _draw_onsets(self, rows: np.ndarray) -> set[int]:
         limit = LAST_STEP if self.reach.limit is None else self.reach.limit

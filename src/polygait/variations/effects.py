@@ -220,7 +220,8 @@ def _matching(kind: str, patterns: Names, known: Mapping[str, object]) -> list[s
     """The known names that match a pattern, in their own order; every pattern must match one."""
     if not known:
         raise UserError(
-            f"This task has no {kind} that can be named.", "Use sensor, motor, strength or delay variations."
+            f"There is no {kind} here that can be named.",
+            "Break something else: sensor(…), motor(…), delay=2.",
         )
     found: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
