@@ -27,6 +27,7 @@ from polygait.report.run.mesh_evidence import MeshEvidence, mesh_evidence
 from polygait.report.run.reproduce import run_command
 from polygait.resilience import survival
 from polygait.run_config import RunConfig
+from polygait.suites import MESH
 from polygait.zoo import CARD, Card, encode_card
 
 SHELF = Path(__file__).resolve().parents[1] / "src/polygait/zoo/populations"
@@ -61,7 +62,7 @@ def add(path: Path, name: str, shelf: Path) -> Card:
         )
     population = Population(run)
     weights = {member.index: population.weights(place) for place, member in enumerate(population.members)}
-    mesh = mesh_evidence(run.path, weights)
+    mesh = mesh_evidence(run.path, weights, MESH)
     if mesh is None or len(mesh.episodes.members) < len(population) or _episodes(mesh) < LEAST_EPISODES:
         measure = f"polygait evaluate {path} --suite mesh --episodes {LEAST_EPISODES}"
         raise UserError(f"The mesh of {path} is not measured, or not in all members.", f"First: {measure}")

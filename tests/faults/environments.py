@@ -11,6 +11,8 @@ from mujoco.batch import MODEL_FIELDS
 
 from polygait.faults import FaultInjection
 
+SPAWNED = {"context": "spawn"}
+"""For vectors of processes: a process in which JAX runs must not fork."""
 WALKER = str(Path(gymnasium.__file__).parent / "envs/mujoco/assets/walker2d_v5.xml")
 
 

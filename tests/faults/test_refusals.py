@@ -8,6 +8,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import SyncVectorEnv
 from gymnasium.wrappers import Autoreset, TimeLimit
 from tests.faults.environments import (
+    SPAWNED,
     ButtonWalker,
     Counters,
     Mirror,
@@ -140,7 +141,7 @@ def test_a_random_start_needs_an_episode_that_ends():
 
 
 def test_processes_hide_physics_but_not_where_to_wrap():
-    envs = gymnasium.make_vec("Walker2d-v5", 2, vectorization_mode="async")
+    envs = gymnasium.make_vec("Walker2d-v5", 2, vectorization_mode="async", vector_kwargs=SPAWNED)
     try:
         for text in ("broken(foot_joint)", "gravity=2"):
             remedy = refusal(VectorFaultInjection, envs, text).remedy

@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from tests.faults.environments import walker
+from tests.faults.environments import SPAWNED, walker
 
 from polygait.faults import FaultInjection, VectorFaultInjection
 
@@ -50,9 +50,12 @@ def test_a_given_seed_holds_until_another_is_set():
 def test_of_worlds_every_row_draws_its_own_in_any_vector():
     text = "nominal, sensor(any(*)):noise=0.1, delay=1..2"
     options = {"worlds": text, "seed": 11}
+    kinds = {"sync": {}, "async": SPAWNED}
     vectors = [
-        VectorFaultInjection(gymnasium.make_vec("Pendulum-v1", 3, vectorization_mode=mode), **options)
-        for mode in ("sync", "async")
+        VectorFaultInjection(
+            gymnasium.make_vec("Pendulum-v1", 3, vectorization_mode=mode, vector_kwargs=more), **options
+        )
+        for mode, more in kinds.items()
     ]
     try:
         for seed in (None, 4):

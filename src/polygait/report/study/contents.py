@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def study_sources(results: Results) -> list[Source]:
-    """Ours, ours on fresh episodes, and what was published for the same tasks."""
-    tasks = results.returns["task"].unique().to_list()
+    """Ours, ours on fresh episodes, and what was published for the same tasks and conditions."""
+    tasks, conditions = (results.returns[name].unique().to_list() for name in ("task", "condition"))
     firsts = first_policies(results.returns)
     label = f"ours, {', '.join(_size(results.returns, word) for word in ('seed', 'member'))}"
     ours = Source(label, results.returns, results.diversity, first_policies=firsts)
@@ -38,7 +38,7 @@ def study_sources(results: Results) -> list[Source]:
         )
     theirs = published()
     known = theirs._replace(
-        returns=theirs.returns.filter(pl.col("task").is_in(tasks)),
+        returns=theirs.returns.filter(pl.col("task").is_in(tasks), pl.col("condition").is_in(conditions)),
         diversity=theirs.diversity.filter(pl.col("task").is_in(tasks)),
     )
     return [*sources, known] if not known.returns.is_empty() else sources
