@@ -155,10 +155,9 @@ def _plain(config: TrainConfig) -> TrainConfig:
 
 def _problems(config: TrainConfig) -> list[str]:
     """What is wrong with a user's numbers, each by itself."""
-    found = seed_problems(config.seed)
+    found = seed_problems(config.seed) + specialist_problems(config)
     found += count_problems(config, {"steps": 1, "specialist_steps": 1}, most=LARGEST)
     found += count_problems(config, {"members": 1, "envs": 1, "threads": 1, "specialists": 0})
-    found += specialist_problems(config)
     if config.layout is not None and not config.task.startswith(GYM_PREFIX):
         found.append(f"`layout` names what a gym:ENV-ID shows; {config.task} has names of its own.")
     for name in ("alpha", "diversity"):

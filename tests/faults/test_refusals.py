@@ -152,5 +152,7 @@ def test_processes_hide_physics_but_not_where_to_wrap():
 
 def test_nothing_is_refused_that_is_not_concerned():
     shown = Box(-1, 1, (2,))
-    FaultInjection(Mirror(np.zeros(2, np.float32), shown, Discrete(2)), "sensor(state.0)")
-    FaultInjection(Mirror(0, Discrete(4)), "motor(action_0)")
+    blind = FaultInjection(Mirror(np.ones(2, np.float32), shown, Discrete(2)), "sensor(state.0)")
+    assert blind.reset()[0].tolist() == [0, 1]
+    lame = FaultInjection(Mirror(0, Discrete(4)), "motor(action_0)")
+    assert lame.reset()[1]["fault"] == "motor(action_0)"
