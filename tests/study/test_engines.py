@@ -16,6 +16,7 @@ from polygait.commands import studies
 from polygait.config import StudyRunConfig
 from polygait.errors import UserError
 from polygait.study import engines, worker
+from polygait.study.effort import read_effort
 from polygait.study.engines import Ended, Engine, LocalEngine, run_jobs, why
 from polygait.study.grid import Measures, read_study
 from polygait.study.jobs import JobFolder
@@ -293,6 +294,8 @@ def test_killed_jobs_and_a_killed_study_end_in_the_same_bits(terminal, left_alon
     assert_same_study(path, out, alone)
     first, second, third = begun_at(dir_, out)
     assert 0 < first < 2 < second < third  # percent; the log had 5 of 80 lines, each a percent
+    efforts = {job.run.method: read_effort(JobFolder.of(out, job).path) for job in (dir_, multi)}
+    assert efforts["dir"] is not None and efforts["dir"].processes == 3 and efforts["dir"].seconds > 1
     again = terminal.run("study", "run", path, "--out", out)
     assert again.returncode == 0 and "All 2 jobs are done" in again.stderr
     assert f"polygait study report {path} --out {out}\n" in again.stderr

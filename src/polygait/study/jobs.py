@@ -3,7 +3,7 @@
 JOB/job.json               what to do
 JOB/run/                   the population, its checkpoints and evaluations
 JOB/result-ADDRESS.json    what was measured; there when all is done
-JOB/status.json            how far it is, renewed while it runs
+JOB/status.json            how far it is, renewed while it runs; effort.json, what it cost
 JOB/log.txt                what its processes said
 """
 

@@ -25,7 +25,7 @@ FORMAT = 1
 DATA = "data"
 """Inside the folder of a report."""
 _ABOUT, _PATTERNS = "results.json", "patterns"
-_LATER = ("unforeseen", "variance")
+_LATER = ("unforeseen", "variance", "effort")
 """Frames that earlier reports do not have."""
 _LIMIT, _FRAME_LIMIT = 2**20, 2**28
 _PATTERN = {**WHOSE, "time_step": pl.Float64, "member": pl.Int64, "foot": pl.String, "down": pl.String}

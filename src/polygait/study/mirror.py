@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from polygait.errors import UserError
 from polygait.storage.files import refuse_links, write_atomically
+from polygait.study.effort import FILE as EFFORT
 from polygait.study.jobs import RUN_AGAIN
 
-GROWING = ("status.json", "log.txt", "run/metrics.jsonl")
+GROWING = ("status.json", EFFORT, "log.txt", "run/metrics.jsonl")
 """May change while a copy is made: they only grow, or are worth nothing later."""
 _TRIES = 5
 _MEMBERS, _LOG, _MANIFEST, _OTHERS, _CHECKPOINTS, _RESULT = range(6)

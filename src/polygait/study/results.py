@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polygait.errors import UserError
+from polygait.study.effort import read_effort
 from polygait.study.grid import StudyJob
 from polygait.study.jobs import JobFolder
 from polygait.suites import MADE_FROM_ANATOMY
@@ -32,10 +33,11 @@ _MESH = {
 }
 _CURVES = {"member": pl.Int64, "steps": pl.Int64, "return": pl.Float64}
 _VARIANCE = {"part": pl.String, "share": pl.Float64, "freed": pl.Float64}
+_EFFORT = {"processes": pl.Int64, "seconds": pl.Float64}
 _CONTACTS = {"member": pl.Int64, "episode": pl.Int64, "foot": pl.String, "down": pl.Float64}
 
 _FRAMES = ("returns", "held_out", *MADE_FROM_ANATOMY, "curves", "contacts", "variance")
-FRAMES = (*_FRAMES, "diversity")
+FRAMES = (*_FRAMES, "diversity", "effort")
 """Of Results, by name."""
 
 
@@ -66,6 +68,8 @@ class Results(NamedTuple):
     """The same of damages that are unlike those of the mesh."""
     variance: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_VARIANCE})
     """part, share, freed: how much of a part's variance lies between members, how much the filter frees."""
+    effort: pl.DataFrame = pl.DataFrame(schema={**WHOSE, **_EFFORT})
+    """processes, seconds: what each job cost, where it is known."""
 
 
 def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = ()) -> Results:
@@ -75,6 +79,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
     """
     rows: dict[str, list[pl.DataFrame]] = {name: [] for name in _FRAMES}
     scores: list[dict[str, Any]] = []
+    efforts: list[dict[str, Any]] = []
     patterns: dict[tuple[str, str, int], dict[str, Any]] = {}
     versions: dict[str, set[str]] = {}
     unfit = [*damaged]
@@ -90,6 +95,8 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
             continue
         done += 1
         whose = {"task": job.run.task, "method": job.label, "seed": job.run.seed}
+        if (effort := read_effort(folder.path)) is not None:
+            efforts.append({**whose, **effort._asdict()})
         rows["returns"].append(_frame(result["returns"], {**_RETURNS, **_MEASURED}, whose))
         rows["curves"].append(_frame(result["curves"], _CURVES, whose))
         if result["held_out"] is not None:
@@ -123,6 +130,7 @@ def read_results(jobs: Sequence[StudyJob], out: Path, damaged: Sequence[str] = (
         mesh=_together(rows["mesh"], _MESH),
         unforeseen=_together(rows["unforeseen"], _MESH),
         variance=_together(rows["variance"], _VARIANCE),
+        effort=pl.DataFrame(efforts, schema={**WHOSE, **_EFFORT}),
     )
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from polygait.errors import UserError
 from polygait.storage.lock import RunLock
+from polygait.study.effort import Meter
 from polygait.study.jobs import JobFolder, read_job, run_job, share_of_job
 
 BEAT_SECONDS = 2.0
@@ -54,10 +55,11 @@ class BusyError(UserError):
 
 
 class Pulse:
-    """Keeps status.json fresh while a job runs."""
+    """Keeps status.json and effort.json fresh while a job runs."""
 
     def __init__(self, folder: JobFolder) -> None:
         self._folder = folder
+        self._meter = Meter(folder.path)
         self._status: dict[str, Any] = {"phase": "starting", "share": 0.0}
         self._told = False
         self._guard = threading.Lock()
@@ -101,6 +103,7 @@ class Pulse:
             status = dict(self._status)
         with contextlib.suppress(UserError, OSError):
             self._folder.write_status(status)
+            self._meter.write()
 
 
 def main(arguments: list[str]) -> int:

@@ -22,7 +22,7 @@ from polygait.report.study.page import caption, study_page, write_study_page
 from polygait.report.study.report import write_report
 from polygait.report.study.sources import published
 from polygait.report.study.tables import all_tables, damage_table, diversity_table
-from polygait.report.study.trained import trained_table
+from polygait.report.study.trained import told_effort, trained_table
 from polygait.resolving import resolve
 from polygait.storage.strict_json import canonical, to_plain
 from polygait.study.grid import read_study
@@ -309,8 +309,30 @@ def test_a_report_says_what_was_trained():
         seed=pl.col("seed") + 4, steps=pl.lit(2_001_920, pl.Int64)
     )
     table = trained_table(results._replace(curves=pl.concat([results.curves, more, third])))
-    assert [cell.text for cell in table.rows[0]] == ["Walker", "DiR", "0, 1, 4", "2 × 128 or 1 × 2M", "0.7M"]
+    assert [cell.text for cell in table.rows[0]] == [
+        "Walker",
+        "DiR",
+        "0, 1, 4",
+        "2 × 128 or 1 × 2M",
+        "0.7M",
+        "–",
+    ]
     assert table.data == [{"task": "walker", "method": "dir", "seeds": 3, "steps": (4 * 128 + 2_001_920) / 3}]
+
+
+def test_a_report_says_what_it_cost():
+    results = made_up()
+    assert told_effort(results) == ""
+    schema = results.effort.schema
+    effort = pl.DataFrame([("walker", "dir", 0, 3, 5400.0)], schema=schema, orient="row")
+    known = results._replace(effort=effort)
+    assert told_effort(known) == "1.5 processor hours; stopped and resumed 2 times"
+    told = told_effort(known._replace(done=2))
+    assert (
+        told
+        == "1.5 processor hours (1 of 2 jobs, of the others it is not known); stopped and resumed 2 times"
+    )
+    assert trained_table(known).rows[0][-1].text == "1.50"
 
 
 def test_ours_are_counted_by_method():

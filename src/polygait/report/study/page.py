@@ -11,9 +11,10 @@ from polygait.charts import save_charts
 from polygait.errors import UserError
 from polygait.report.names import method_title
 from polygait.report.study.contents import caption, figure_named, study_figures, study_sources
+from polygait.report.study.overview import overview_table
 from polygait.report.study.tables import all_tables
 from polygait.report.study.topics import ordered_topics
-from polygait.report.study.trained import trained_table
+from polygait.report.study.trained import told_effort, trained_table
 from polygait.report.study.typeset import Cell, Table
 from polygait.report.study.variance import variance_table
 from polygait.report.web.frame import Charts, Section, page
@@ -41,7 +42,12 @@ class StudyReport(NamedTuple):
     def of(cls, study: Study, results: Results, charts: bool = True) -> StudyReport:
         """Every table, and every figure if charts are wanted, for which there is a number."""
         sources = study_sources(results)
-        whole = [*all_tables(sources), variance_table(results.variance), trained_table(results)]
+        whole = [
+            overview_table(results),
+            *all_tables(sources),
+            variance_table(results.variance),
+            trained_table(results),
+        ]
         tables = [table for table in whole if table.rows]
         return cls(study, results, tables, study_figures(results, sources) if charts else {})
 
@@ -53,10 +59,12 @@ class StudyReport(NamedTuple):
         """All of it as text, its figures in files beside it."""
         study, results = self.study, self.results
         asked = ", ".join(f"{name} = {value}" for name, value in study.training.items() if name != "settings")
+        effort = told_effort(results)
         parts = [
             f"# {study.name}",
             f"{results.done} of {results.jobs} jobs: {', '.join(study.methods)} on {', '.join(study.tasks)}, "
             f"seeds {', '.join(map(str, study.seeds))}; {asked}.",
+            *([f"Cost: {effort}."] if effort else []),
             f"Versions: {told_versions(results)}.",
             *(table.to_markdown() for table in self.tables),
             *(
@@ -168,7 +176,9 @@ def _making(study: Study, results: Results) -> Html:
     }
     asked = {"methods": study.methods, "tasks": study.tasks, "seeds": study.seeds, **study.training, **own}
     settings = table(["setting", "value"], flat(asked | {"measure": measures}), "What its file asks for")
-    return joined([settings, tag("p", f"Versions: {told_versions(results)}.", class_="caption")])
+    told = [f"Versions: {told_versions(results)}."]
+    told += [f"Cost: {effort}."] if (effort := told_effort(results)) else []
+    return joined([settings, *(tag("p", one, class_="caption") for one in told)])
 
 
 def told_versions(results: Results) -> str:

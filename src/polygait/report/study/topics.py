@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+OVERVIEW = "At a glance"
 DAMAGE = "After damage"
 UNCHANGED = "Nothing wrong"
 SENSORS = "Sensor failures"
@@ -12,7 +13,7 @@ MESH = "Everything that may break"
 CHOOSING = "What choosing brings"
 DIFFERENCE = "How members differ"
 TRAINED = "What was trained"
-ORDER = (DAMAGE, MESH, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE, TRAINED)
+ORDER = (OVERVIEW, DAMAGE, MESH, UNCHANGED, SENSORS, DYNAMICS, CHOOSING, DIFFERENCE, TRAINED)
 
 
 def ordered_topics(found: Iterable[str]) -> list[str]:

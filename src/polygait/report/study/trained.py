@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from polygait.report.names import method_title, ordered_methods, title_of
+from polygait.report.names import counted, method_title, ordered_methods, title_of
 from polygait.report.study.sources import TASKS, by, ordered
 from polygait.report.study.topics import TRAINED
-from polygait.report.study.typeset import Cell, Table, grouped
+from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.study.results import Results
 
 
@@ -19,6 +19,7 @@ def trained_table(results: Results) -> Table:
     whose = ("task", "method", "seed", "member")
     lengths = results.curves.group_by(whose).agg(pl.col("steps").max()).sort(whose)
     found = {(task, method): cells for (task, method), cells in by(lengths, "task", "method")}
+    efforts = dict(by(results.effort, "task", "method"))
     rows, data = [], []
     for task in ordered((task for task, _ in found), TASKS):
         here = []
@@ -33,13 +34,37 @@ def trained_table(results: Results) -> Table:
                     Cell(_runs_of(seeds)),
                     Cell(" or ".join(dict.fromkeys(populations))),
                     Cell(f"{steps / 1e6:.1f}M", number=True),
+                    Cell(_cost(efforts.get((task, method)), len(seeds)), number=True),
                 )
             )
             data.append({"task": task, "method": method, "seeds": len(seeds), "steps": steps})
         rows += grouped(title_of(task), here)
-    note = "Steps of training in one population. Whoever goes on from an earlier member counts its own."
-    columns = ("robot", "method", "seeds", "members × steps", "steps in all")
+    note = (
+        "Steps of training in one population. Whoever goes on from an earlier member counts its own. "
+        "Hours: processor time of training and measuring one population, where they are known."
+    )
+    columns = ("robot", "method", "seeds", "members × steps", "steps in all", "hours")
     return Table("trained", TRAINED, "What was trained", columns, rows, note, data)
+
+
+def told_effort(results: Results) -> str:
+    """What all jobs cost together, and how often they were stopped and went on: "3.4 processor hours, …"."""
+    known = len(results.effort)
+    if not known:
+        return ""
+    hours, processes = results.effort["seconds"].sum() / 3600, int(results.effort["processes"].sum())
+    whose = (
+        "" if known == results.done else f" ({known} of {results.done} jobs, of the others it is not known)"
+    )
+    return f"{hours:.1f} processor hours{whose}; stopped and resumed {counted(processes - known, 'time')}"
+
+
+def _cost(effort: pl.DataFrame | None, seeds: int) -> str:
+    """Hours of one population on average; of how many where not of all."""
+    if effort is None:
+        return NOTHING
+    told = f"{effort['seconds'].sum() / len(effort) / 3600:.2f}"
+    return told if len(effort) == seeds else f"{told} ({len(effort)} of {seeds})"
 
 
 def _made_of(population: pl.DataFrame) -> str:

@@ -14,7 +14,7 @@ from polygait.report.study.topics import DIFFERENCE
 from polygait.report.study.typeset import NOTHING, Cell, Table, grouped
 from polygait.study.statistics import FEWEST_SEEDS, Comparison, Estimate, bootstrap, mean_of_means
 
-_RIVAL = "multi"
+RIVAL = "multi"
 """Whose members nobody asked to differ."""
 
 
@@ -22,7 +22,7 @@ def variance_table(variance: pl.DataFrame) -> Table:
     """A row per robot and part of its state, a column per method, and DiR beside independent members."""
     known = variance.filter(pl.col("share").is_not_null())
     methods = ordered_methods(known["method"].unique().to_list())
-    beside = {OURS, _RIVAL} <= set(methods)
+    beside = {OURS, RIVAL} <= set(methods)
     rows, data = [], []
     for task in ordered(known["task"].unique().to_list(), TASKS):
         of_task = known.filter(task=task)
@@ -34,7 +34,7 @@ def variance_table(variance: pl.DataFrame) -> Table:
                 method: dict(zip(one["seed"].to_list(), one["share"].to_list(), strict=True))
                 for (method,), one in by(cells, "method")
             }
-            compared = compare_seeds(shares.get(OURS, {}), shares.get(_RIVAL, {})) if beside else None
+            compared = compare_seeds(shares.get(OURS, {}), shares.get(RIVAL, {})) if beside else None
             told = [_share_cell(shares.get(method)) for method in methods]
             told += [_difference_cell(compared)] if beside else []
             here.append((Cell(part), Cell(_words(freed)), *told))
@@ -50,7 +50,7 @@ def variance_table(variance: pl.DataFrame) -> Table:
         "(bootstrap). DiR should differ from independent members where the filter frees, and not elsewhere; "
         f"their difference is of the same seeds, in points, and marked from {FEWEST_SEEDS} seeds on."
     )
-    last = (f"{method_title(OURS)} − {method_title(_RIVAL)}",) if beside else ()
+    last = (f"{method_title(OURS)} − {method_title(RIVAL)}",) if beside else ()
     columns = ("robot", "part of the state", "the filter", *map(method_title, methods), *last)
     return Table("variance", DIFFERENCE, "Where members differ", columns, rows, note, data)
 
