@@ -283,6 +283,7 @@ CHANGES = {
     "sac.initial_temperature": ("0.1", 0.1),
     "sac.target_entropy": ("-2", -2.0),
     "dir.objective": ("kl", "kl"),
+    "dir.enough": ("2", 2.0),
     "dir.bound": ("none", "none"),
     "dir.std_floor": ("0.2", 0.2),
     "dir.hidden": ("64", (64,)),
@@ -554,6 +555,13 @@ def test_a_run_remembers_its_configuration(task, preset, method):
     changed = dataclasses.replace(run, **options)
     assert set(changed.to_json()) == set(hints)
     assert RunConfig.from_json(json.loads(json.dumps(changed.to_json()))) == changed
+
+
+def test_a_distance_that_is_enough_is_written_down_where_there_is_one():
+    assert "enough" not in resolved("dir.enough=0").to_json()["method_config"]
+    run = resolved("dir.enough=2")
+    assert run.to_json()["method_config"]["enough"] == 2.0
+    assert RunConfig.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
 def test_soft_actor_critic_is_remembered_too():

@@ -36,6 +36,7 @@ def usual(tmp_path_factory):
 
 DIR_CHANGES = {
     "objective": "kl",
+    "enough": "1e-9",
     "bound": "none",
     "std_floor": "0.8",
     "hidden": "4",
@@ -57,8 +58,12 @@ SMERL_CHANGES = {
     "normalize_inputs": "false",
 }
 DVD_CHANGES = {"form": "exponential", "length_scale": "0.5", "ridge": "0.3"}
-NEEDED = {"smerl.tolerance": "smerl.target_return=1e6", "dvd.ridge": "dvd.form=determinant"}
-"""Where an option acts only beside another: a gate that is shut, a determinant."""
+NEEDED = {
+    "smerl.tolerance": "smerl.target_return=1e6",
+    "dvd.ridge": "dvd.form=determinant",
+    "dir.enough": "dir.objective=features",
+}
+"""Where an option acts only beside another: a gate that is shut, a determinant, a distance."""
 TRAIN_CHANGES: dict[str, Any] = {
     "method": "multi",
     "members": 3,
@@ -95,7 +100,12 @@ def test_every_option_is_tried_or_exempt():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIR_CHANGES)
 def test_every_option_of_dir_changes_the_second_member(name, usual, tmp_path):
-    tiny.train(tmp_path / "run", f"dir.{name}={DIR_CHANGES[name]}", iterations=2)
+    path = f"dir.{name}"
+    if path in NEEDED:
+        tiny.train(tmp_path / "usual", NEEDED[path], iterations=2)
+        usual = digests(tmp_path / "usual")
+    needed = (NEEDED[path],) if path in NEEDED else ()
+    tiny.train(tmp_path / "run", *needed, f"{path}={DIR_CHANGES[name]}", iterations=2)
     assert digests(tmp_path / "run")["001.safetensors"] != usual["001.safetensors"]
 
 
@@ -390,6 +400,15 @@ def test_a_best_episode_is_remembered_across_a_crash(tmp_path, monkeypatch):
     tiny.crashed(tmp_path / "run", 4, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
     tiny.assert_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+def test_who_differs_enough_is_paid_nothing_more(tmp_path, monkeypatch):
+    passing = Seen(monkeypatch)
+    tiny.train(tmp_path / "run", "dir.objective=features", "dir.enough=1e-9", iterations=4)
+    first, *others = passing.rewards[4:]  # of the second member; nothing is known before its first rollout
+    assert (first != 0).any() and not any(reward.any() for reward in others)
+    shares = [line.get("bonus_share") for line in RunFolder.open(tmp_path / "run").metrics()]
+    assert shares == [None] * 4 + [[1.0]] + [[0.0]] * 3
 
 
 def test_who_falls_behind_the_first_member_is_paid_less_for_being_different(tmp_path, monkeypatch):

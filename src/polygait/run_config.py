@@ -15,8 +15,11 @@ from polygait.learning.learner import Learner
 from polygait.learning.registry import LEARNERS
 
 _SPECIALISTS = ("specialists", "against", "specialist_steps")
-_LATER_SETTINGS = ("episodes_per_iteration", "critic_warmup")
-"""Of learners, which do nothing at 0 and are not mentioned then."""
+_LATER_SETTINGS = {
+    "learner": ("episodes_per_iteration", "critic_warmup"),
+    "method_config": ("enough",),
+}
+"""Of learners and methods, which do nothing at 0 and are not mentioned then."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +135,10 @@ class RunConfig:
         jobs of studies are named by this data, and keep their names.
         """
         plain = dataclasses.asdict(self)
-        for name in _LATER_SETTINGS:
-            if not plain["learner"].get(name):
-                plain["learner"].pop(name, None)
+        for section, names in _LATER_SETTINGS.items():
+            for name in names:
+                if not plain[section].get(name):
+                    plain[section].pop(name, None)
         for name in ("variation", "worlds", "curriculum", "guard", *_SPECIALISTS):
             if not plain[name]:
                 del plain[name]

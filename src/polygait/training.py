@@ -151,7 +151,8 @@ def _iterate(cohort: Cohort, state: LoopState, pool: ThreadPoolExecutor) -> Trai
 def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: Rollout) -> WeighedBonus:
     """The bonus as a reward beside the task's: by the paper's factor, or as a share of what the task pays."""
     config = cohort.config
-    weight = fading(int(state.position.num_steps) / config.steps_per_member, config.fade) * state.guard
+    progress = int(state.position.num_steps) / config.steps_per_member
+    weight = fading(progress, config.fade) * bonus.share * state.guard
     if config.diversity is None:
         return WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale)
     return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)

@@ -56,6 +56,19 @@ def test_moving_more_is_a_feature_of_its_own():
     np.testing.assert_allclose(reward, [3.0, -1.0, 3.0])
 
 
+def test_a_posture_is_where_parts_are_held_and_no_more():
+    states = CHANCE.normal([2.0, -1.0], [0.5, 3.0], (4000, 2))
+    first = updated_features(initial_features(2, [], moving=False), states)
+    assert first.mean.shape == (2,) and not feature_reward(first, states).any()
+    earlier = [exported_features(first)]
+    livelier = updated_features(initial_features(2, earlier, moving=False), 2 * states - states.mean(axis=0))
+    assert distance_to_nearest(livelier) < 0.05  # but for the clip of far states
+    lower = updated_features(initial_features(2, earlier, moving=False), states - [0.5, 0.0])
+    assert distance_to_nearest(lower) == pytest.approx(1.0, abs=0.02)
+    reward = feature_reward(lower, np.array([[1.5, -1.0], [2.5, -1.0]]))
+    assert reward[0] == pytest.approx(1.0, abs=0.1) and reward[1] == pytest.approx(-1.0, abs=0.1)
+
+
 def test_far_states_count_as_three_standard_deviations():
     features = initial_features(1, [left([1.0], [4.0], [0.0, 0.0])])._replace(mean=np.array([1.0, 0.0]))
     np.testing.assert_allclose(feature_reward(features, np.array([[7.0], [1e9]])), [3.0, 3.0])
@@ -83,7 +96,30 @@ def test_only_the_freed_parts_of_a_rollout_earn_anything():
     assert not np.array_equal(rewards[2], rewards[0])
 
 
+@pytest.mark.parametrize(
+    ("distance", "share"),
+    [(0.1, 1.0), (1.0, 1.0), (1.25, 0.75), (1.5, 0.5), (2.0, 0.0), (9.0, 0.0)],
+)
+@pytest.mark.parametrize("objective", ["features", "posture"])
+def test_the_bonus_ends_where_members_differ_enough(objective, distance, share):
+    setting = Setting(action_size=3, num_members=1)
+    states = {}
+    for enough in (0.0, 2.0):
+        method = Regulation(dataclasses.replace(CONFIG, objective=objective, enough=enough), LEGLESS)
+        first = method.update(method.init(keys(0), setting, []), random_rollout(1), keys(0), 0).state
+        state = method.init(keys(1), setting, method.export(first))
+        assert method.intrinsic_reward(state, random_rollout(2)).share == 1.0  # nothing is known of it yet
+        assert state.features is not None
+        mean = np.zeros_like(state.features.mean)
+        mean[0] = distance  # from the first, which is at 0 by its own measure
+        state = state._replace(features=state.features._replace(mean=mean))
+        states[enough] = method.intrinsic_reward(state, random_rollout(2))
+    assert states[0.0].share == 1.0 and states[2.0].share == pytest.approx(share)
+    np.testing.assert_array_equal(states[2.0].value, states[0.0].value)
+
+
 def test_a_filter_that_frees_nothing_is_refused():
-    with pytest.raises(UserError, match="frees none"):
-        Regulation(CONFIG, StateFilter.identity(LAYOUT))
+    for objective in ("features", "posture"):
+        with pytest.raises(UserError, match=f"'{objective}' compares .* frees none"):
+            Regulation(dataclasses.replace(CONFIG, objective=objective), StateFilter.identity(LAYOUT))
     Regulation(dataclasses.replace(CONFIG, objective="kl"), StateFilter.identity(LAYOUT))

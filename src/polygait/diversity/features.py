@@ -1,8 +1,9 @@
 """What a member does on average with the parts that the filter frees: the features in which it shall differ.
 
 With x the freed numbers of a state, measured in the first member's mean and standard deviation, a state has
-the features φ = (x, x² − 1): where a part is held, and how much it moves. A member's ψ is their mean over its
-newest rollouts. It is paid for the side on which it stands of the nearest earlier member,
+the features φ = (x, x² − 1): where a part is held, and how much it moves; or φ = x, its posture alone. A
+member's ψ is their mean over its newest rollouts. It is paid for the side on which it stands of the nearest
+earlier member,
 
     φ(s_{t+1}) · (ψ − ψ_i) / |ψ − ψ_i|        with i the earlier member nearest to it
 
@@ -35,18 +36,20 @@ class Features(NamedTuple):
     """Of the first member's states; in its own training those of its newest rollouts."""
     variance: Float[np.ndarray, " freed"]
     mean: Float[np.ndarray, " feature"]
-    """ψ, NaN before the first rollout; the first member's is 0 by its own measure."""
+    """ψ, NaN before the first rollout; the first member's is 0 by its own measure. It has one number for each
+    freed one where posture alone counts, two where movement does too."""
     earlier: Float[np.ndarray, "earlier feature"]
 
 
-def initial_features(num_freed: int, earlier: Sequence[Tensors]) -> Features:
-    """Nothing is known of the new member; the first one left the units."""
+def initial_features(num_freed: int, earlier: Sequence[Tensors], moving: bool = True) -> Features:
+    """Nothing is known of the new member; the first one left the units. `moving`: movement counts as well."""
+    size = 2 * num_freed if moving else num_freed
     if not earlier:
         unknown = np.full(num_freed, np.nan)
-        return Features(unknown, unknown.copy(), np.zeros(2 * num_freed), np.zeros((0, 2 * num_freed)))
+        return Features(unknown, unknown.copy(), np.zeros(size), np.zeros((0, size)))
     center, variance = (np.asarray(earlier[0][f"{PREFIX}{name}"]) for name in ("center", "variance"))
     means = np.stack([np.asarray(tensors[f"{PREFIX}mean"]) for tensors in earlier])
-    return Features(center, variance, np.full(2 * num_freed, np.nan), means)
+    return Features(center, variance, np.full(size, np.nan), means)
 
 
 def updated_features(features: Features, freed: Float[np.ndarray, "sample freed"]) -> Features:
@@ -89,4 +92,5 @@ def exported_features(features: Features) -> dict[str, np.ndarray]:
 def _features(features: Features, freed: np.ndarray) -> Float[np.ndarray, "sample feature"]:
     scaled = (freed - features.center) / np.sqrt(np.maximum(features.variance, _SMALLEST))
     scaled = np.clip(scaled, -_LIMIT, _LIMIT)
-    return np.concatenate([scaled, scaled**2 - 1], axis=1)
+    moving = features.mean.size > features.center.size
+    return np.concatenate([scaled, scaled**2 - 1], axis=1) if moving else scaled

@@ -35,6 +35,8 @@ class IntrinsicReward(NamedTuple):
 
     value: Float[np.ndarray, "time member env"]
     statistics: Statistics
+    share: float = 1.0
+    """Of its strength that is wanted now: 0 where members differ enough."""
 
 
 class MethodUpdate(NamedTuple):

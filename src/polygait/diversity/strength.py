@@ -50,7 +50,10 @@ def initial_scale(num_members: int) -> BonusScale:
 
 
 def fading(progress: float, fade: float) -> float:
-    """w(p): whole until half of `fade`, then linearly to 0 at `fade`; 1 throughout when `fade` is 0."""
+    """w(p): whole until half of `fade`, then linearly to 0 at `fade`; 1 throughout when `fade` is 0.
+
+    Of training that is over, and of a distance that is far enough.
+    """
     return float(np.clip(2 - 2 * progress / fade, 0.0, 1.0)) if fade else 1.0
 
 

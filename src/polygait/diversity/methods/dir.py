@@ -5,9 +5,9 @@
 The free form (bound "none") rewards a member without limit for states in which an earlier model is
 sure of itself. The bounded form (bound "std-floor") gives every model at least the spread of
 exploration, reads actions as the robot receives them, clipped to [−1, 1], and subtracts each model's
-own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. Two objectives
-do not ask these models: "features" moves the freed parts' own averages apart (features.py), "classifier" pays
-for actions by which a classifier knows the member (classifier.py).
+own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. Three
+objectives do not ask these models: "features" and "posture" move the freed parts' own averages apart
+(features.py), "classifier" pays for actions by which a classifier knows the member (classifier.py).
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ from polygait.diversity.method import (
     Statistics,
     Tensors,
 )
+from polygait.diversity.strength import fading
 from polygait.errors import UserError
 from polygait.learning.keys import named_key
 from polygait.learning.normalizer import Moments, initial_moments, merge_moments
@@ -67,9 +68,10 @@ from polygait.tasks.state import StateFilter
 
 _OWN_SHARE = 0.1
 """Weight of the newest rollout in the running mean of a model's own negative log-likelihood."""
-Objective = Literal["cross-entropy", "kl", "features", "classifier"]
+Objective = Literal["cross-entropy", "kl", "features", "posture", "classifier"]
 """What a member is paid for: surprise of the earlier models, distance in the freed parts' features, or
 actions that tell it from the earlier members."""
+_OF_FEATURES: tuple[Objective, ...] = ("features", "posture")
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,13 @@ class DirConfig(ModelConfig):
 
     objective: Objective = "cross-entropy"
     """The paper's reward −log T_φi; with the term + log T_φk that Appendix B.1 drops; being elsewhere than
-    the nearest earlier member in the mean features of the freed parts, which needs no model; or what actions
-    tell a classifier about the member beyond what the filtered states tell: I(a; z | f, f′)."""
+    the nearest earlier member in the mean features of the freed parts, which needs no model, where posture is
+    how they are held and features also how much they move; or what actions tell a classifier about the member
+    beyond what the filtered states tell: I(a; z | f, f′)."""
+    enough: float = 0.0
+    """With features or posture, the distance to the nearest earlier member at which nothing more is paid, in
+    standard deviations of the first member's freed parts: from half of it on the bonus shrinks, and it comes
+    back when members come nearer. 0 is never enough."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
     std_floor: float = 0.4
@@ -91,6 +98,8 @@ class DirConfig(ModelConfig):
         if self.objective not in get_args(Objective):
             known = ", ".join(map(repr, get_args(Objective)))
             found.append(f"dir.objective must be one of {known}, got {self.objective!r}.")
+        if not 0 <= self.enough < math.inf:
+            found.append(f"dir.enough must be finite and not negative, got {self.enough}.")
         if self.bound not in ("std-floor", "none"):
             found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
         if not 0 < self.std_floor < math.inf:
@@ -142,9 +151,9 @@ class Regulation(Method):
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
         self._freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
-        if config.objective == "features" and not self._freed:
+        if config.objective in _OF_FEATURES and not self._freed:
             raise UserError(
-                "dir.objective 'features' compares the parts that the filter frees, and this one frees none.",
+                f"dir.objective {config.objective!r} compares what a filter frees, and this one frees none.",
                 "Remove a part from the filter (`polygait tasks` lists them), or choose another objective.",
             )
 
@@ -178,8 +187,9 @@ class Regulation(Method):
             own=np.array(0.0),
             earlier=stacked_models(earlier, model),
         )
-        if self.config.objective == "features":
-            return state._replace(features=initial_features(len(self._freed), earlier))
+        if self.config.objective in _OF_FEATURES:
+            moving = self.config.objective == "features"
+            return state._replace(features=initial_features(len(self._freed), earlier, moving))
         if self.config.objective == "classifier":
             classification = initial_classification(keys, sizes, earlier, self.config)
             return state._replace(classification=classification)
@@ -190,7 +200,10 @@ class Regulation(Method):
             return IntrinsicReward(np.zeros(rollout.reward.shape), {})
         if state.features is not None:
             value = feature_reward(state.features, self._freed_states(rollout))
-            return IntrinsicReward(value.reshape(rollout.reward.shape), {})
+            distance = distance_to_nearest(state.features)
+            share = 1.0 if math.isnan(distance) else fading(distance, self.config.enough)
+            statistics = {"bonus_share": np.array([share])}
+            return IntrinsicReward(value.reshape(rollout.reward.shape), statistics, share)
         if state.classification is not None:
             known = recognition(state.classification, self._samples(rollout, clipped=True), rollout.varies)
             return IntrinsicReward(known.bonus.reshape(rollout.reward.shape), known.statistics)
