@@ -17,15 +17,15 @@ from polygait.resilience import Resilience
 from polygait.study.results import Results
 
 _COLUMNS = {
-    "nominal_mean": ("nominal mean", 0),
+    "nominal_mean": ("nominal", 0),
     "of_independent": ("of Multi's", 2),
-    "worst_of_best": ("worst of best", 2),
+    "worst_of_best": ("worst / best", 2),
     "survival": ("survival", 2),
-    "survival_common": ("survival, common speed", 2),
+    "survival_common": ("at common speed", 2),
     "best_return": ("best return", 0),
-    "correlation": ("failures alike", 2),
-    "freed": ("freed part varies (%)", 0),
-    "kept": ("kept part varies (%)", 0),
+    "correlation": ("alike", 2),
+    "freed": ("freed (%)", 0),
+    "kept": ("kept (%)", 0),
 }
 """What a row tells: the name in the data, the title, the digits."""
 Seeds = dict[int, tuple[Resilience, Resilience]]
@@ -47,13 +47,15 @@ def overview_table(results: Results) -> Table:
             data.append({"task": task, "method": method, "seeds": len(seeds), **numbers})
         rows += grouped(title_of(task), here)
     note = (
-        "Means over seeds. Of Multi's: the mean member's return beside that of independent members of the "
-        "same seed. Worst of best: the worst member's return beside the best's; below a half somebody is "
-        "stuck. Then the mesh, as in the tables about it. Varies: the share of variance between members in "
-        "the freed part, and in the kept part, in which they differ most."
+        "Means over seeds. Nominal: the mean member's return when nothing is wrong; of Multi's: beside that "
+        "of independent members of the same seed; worst / best: below a half somebody is stuck. Then the "
+        "mesh, as in the tables about it: survival, best return, how alike members fail. Freed and kept: the "
+        "share of variance between members in the freed and in the kept part in which they differ most."
     )
     columns = ("robot", "method", "seeds", *(title for title, _ in _COLUMNS.values()))
-    return Table("overview", OVERVIEW, "At a glance", columns, rows, note, data)
+    return Table(
+        "overview", OVERVIEW, "What populations reach, keep and differ in", columns, rows, note, data
+    )
 
 
 def _values(seeds: Seeds, rival: Seeds) -> dict[str, list[float]]:

@@ -109,7 +109,7 @@ def study_page(study: Study, results: Results, tables: Sequence[Table], figures:
         parts = [part for topic, part in shown if topic == title]
         sections.append(Section.titled(title, joined(parts)))
     sections.append(Section("making", "How it was made", _making(study, results)))
-    told = f"{', '.join(map(method_title, study.methods))} on {', '.join(study.tasks)}"
+    told = f"{_titles(study)} on {', '.join(study.tasks)}"
     return page(study.name, f"Study · {told}", sections, charts)
 
 
@@ -130,6 +130,11 @@ def study_gaps(study: Study, results: Results, figures: Mapping[str, Any]) -> li
     return gaps
 
 
+def _titles(study: Study) -> str:
+    """Of its methods; those of variants have commas of their own."""
+    return " · ".join(map(method_title, study.methods))
+
+
 def _summary(study: Study, results: Results, gaps: Sequence[Gap]) -> Html:
     members = study.training.get("members")
     steps = study.training.get("steps")
@@ -139,7 +144,7 @@ def _summary(study: Study, results: Results, gaps: Sequence[Gap]) -> Html:
             f"{results.done} of {results.jobs}",
             f"{len(study.seeds)} seed{'s' if len(study.seeds) > 1 else ''}",
         ),
-        ("methods", str(len(study.methods)), ", ".join(map(method_title, study.methods))),
+        ("methods", str(len(study.methods)), _titles(study)),
         ("robots", str(len(study.tasks)), ", ".join(study.tasks)),
     ]
     if members is not None:
