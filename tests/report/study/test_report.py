@@ -210,7 +210,7 @@ def test_a_page_by_the_file_or_the_folder(study, by, tmp_path):
     text = own_text(written.path)
     for words in (
         "<h1>small</h1>",
-        "Study · DiR, Multi on hopper",
+        "Study · DiR · Multi on hopper",
         "1 of 2",
         "Adaptation under component damage",
         '<td class="number">200.0</td>',
