@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from polygait.storage.files import read_bounded, write_atomically
 from polygait.storage.strict_json import canonical, parse, to_plain
+from polygait.study.jobs import RUN_AGAIN
 
 FILE = "effort.json"
 _LIMIT = 2**10
-_REMEDY = "run the study again; what is done is kept"
 
 
 class Effort(NamedTuple):
@@ -28,7 +28,7 @@ class Effort(NamedTuple):
 
     def write(self, job: Path) -> None:
         """Keep it in the job's folder."""
-        write_atomically(job / FILE, canonical(to_plain(self._asdict())), _REMEDY)
+        write_atomically(job / FILE, canonical(to_plain(self._asdict())), RUN_AGAIN)
 
 
 def read_effort(job: Path) -> Effort | None:

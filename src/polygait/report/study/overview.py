@@ -60,7 +60,7 @@ def overview_table(results: Results) -> Table:
 
 def _values(seeds: Seeds, rival: Seeds) -> dict[str, list[float]]:
     """Of every seed; beside independent members only of those that both have."""
-    both = [(own, common) for own, common in seeds.values()]
+    both = list(seeds.values())
     shared = sorted(set(seeds) & set(rival))
     return {
         "nominal_mean": [own.mean_nominal_return for own, _ in both],
