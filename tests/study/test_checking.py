@@ -214,3 +214,17 @@ def test_jobs_of_one_method_that_trained_differently_are_of_two_studies(tmp_path
             JobFolder.of(folder, job).prepare(job)
     with pytest.raises(UserError, match="more than one study"):
         locate(folder)
+
+
+def test_jobs_of_two_tasks_may_be_measured_differently(tmp_path):
+    own = "[task.walker.measure]\nepisodes = 5\n"
+    wanted = small.study(tmp_path, tasks=["hopper", "walker"], more=own)
+    folder = tmp_path / "study"
+    for job in wanted.jobs():
+        JobFolder.of(folder, job).prepare(job)
+    found = locate(folder).study
+    assert [found.measures_of(task).episodes for task in ("hopper", "walker")] == [2, 5]
+    for job in small.study(tmp_path, tasks=["walker"], seeds=[1]).jobs():
+        JobFolder.of(folder, job).prepare(job)
+    with pytest.raises(UserError, match="more than one study"):
+        locate(folder)

@@ -112,6 +112,23 @@ def test_other_measurements_keep_the_training_and_not_the_result(tmp_path):
     assert one.measures.address != other.measures.address
 
 
+def test_a_task_may_be_measured_otherwise(tmp_path):
+    own = '[task.walker.measure]\nepisodes = "1k"\nsuites = ["mine.toml"]\n'
+    (tmp_path / "mine.toml").write_text('variations = ["broken-foot"]')
+    plain = small.study(tmp_path, tasks=["hopper", "walker"])
+    study = small.study(tmp_path, tasks=["hopper", "walker"], more=own)
+    assert names(study) == names(plain), "it changes no training"
+    expected = dataclasses.replace(
+        plain.measures,
+        episodes=1000,
+        suites=("mine.toml",),
+        suite_texts={"mine.toml": 'variations = ["broken-foot"]'},
+    )
+    for job in study.jobs():
+        assert job.measures == (expected if job.run.task == "walker" else plain.measures)
+        assert StudyJob.from_json(job.to_json()).measures == job.measures
+
+
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Measures)])
 def test_every_measure_changes_the_address(name):
     value = {"suites": ("damage",), "suite_texts": {"a.toml": "x"}}.get(name, 7)
@@ -371,6 +388,10 @@ def test_a_suites_file_lies_beside_the_study(tmp_path, monkeypatch):
         ("task.hopper = 5", "task.hopper must be a table, got 5"),
         ("measure = 5", "measure must be a table, got 5"),
         ("measure.suites = []", "measure.suites must name at least one suite"),
+        ("task.hopper.measure = 5", "task.hopper.measure must be a table, got 5"),
+        ("task.hopper.measure.episodes = 0", "task.hopper.measure.episodes must be at least 1, got 0"),
+        ("task.hopper.measure.episode = 4", "Unknown entry: task.hopper.measure.episode."),
+        ("method.dir.measure.episodes = 4", "Unknown entry: method.dir.measure."),
         ("tasks = 5\n[task.walker]", "tasks must be a list of texts, got 5"),
     ],
 )

@@ -146,11 +146,17 @@ class Study:
     measures: Measures
     task_method_training: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """By task, then by method."""
+    task_measures: dict[str, Measures] = field(default_factory=dict)
+    """In place of the others', where a task has its own."""
 
     @property
     def size(self) -> int:
         """How many jobs it has."""
         return len(self._cells())
+
+    def measures_of(self, task: str) -> Measures:
+        """What is measured of a task's populations."""
+        return self.task_measures.get(task, self.measures)
 
     def jobs(self) -> list[StudyJob]:
         """Every job, seed by seed, so that a study that is stopped has compared all methods alike."""
@@ -201,7 +207,7 @@ class Study:
             # One policy; its own `members` say for how many members' steps.
             own["members"] = asked.get("members", 1)
         config = TrainConfig(task=name_task(task), method=method, seed=seed, **own)
-        return StudyJob(config, resolve(config), self.measures, label.partition(":")[2])
+        return StudyJob(config, resolve(config), self.measures_of(task), label.partition(":")[2])
 
 
 def _twins(jobs: Sequence[StudyJob]) -> list[str]:
@@ -234,9 +240,7 @@ def read_study(path: str | Path) -> Study:
     problems = study_problems(table, known)
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems), "Nothing was started.")
-    measure = table.get("measure", {})
-    suites = tuple(measure.get("suites", Measures.suites))
-    texts = {suite: _suite_text(path.parent / suite) for suite in suites if suite.endswith(".toml")}
+    measure, tasks = table.get("measure", {}), tables(table.get("task"))
     return Study(
         name=path.stem,
         file=str(path),
@@ -245,15 +249,25 @@ def read_study(path: str | Path) -> Study:
         seeds=tuple(table["seeds"]),
         training=_tuples({name: table[name] for name in TRAINING if name in table}),
         task_training={
-            name: {key: value for key, value in section.items() if key != "method"}
+            name: {key: value for key, value in section.items() if key not in ("method", "measure")}
             for name, section in _own_choices(table, "task").items()
         },
         method_training=_own_choices(table, "method"),
-        measures=Measures(**_tuples(measure), suite_texts=texts),
-        task_method_training={
-            name: _own_choices(section, "method") for name, section in tables(table.get("task")).items()
+        measures=_measures(measure, path),
+        task_method_training={name: _own_choices(section, "method") for name, section in tasks.items()},
+        task_measures={
+            name: _measures({**measure, **section["measure"]}, path)
+            for name, section in tasks.items()
+            if "measure" in section
         },
     )
+
+
+def _measures(section: Mapping[str, Any], path: Path) -> Measures:
+    """With the texts of suites that are files beside the study's."""
+    suites = tuple(section.get("suites", Measures.suites))
+    texts = {suite: _suite_text(path.parent / suite) for suite in suites if suite.endswith(".toml")}
+    return Measures(**_tuples(section), suite_texts=texts)
 
 
 def _read(path: Path) -> dict[str, Any]:

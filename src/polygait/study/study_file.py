@@ -51,10 +51,11 @@ def study_problems(table: Mapping[str, Any], measures: Kinds) -> list[str]:
     problems += _own_problems(table, "task", table.get("tasks"), all_methods=table.get("methods"))
     problems += _own_problems(table, "method", table.get("methods"))
     for name, section in tables(table.get("task")).items():
-        problems += _own_problems(tables(section), "method", table.get("methods"), f"task.{_key(name)}.")
+        where = f"task.{_key(name)}."
+        problems += _own_problems(tables(section), "method", table.get("methods"), where)
+        problems += _measure_problems(tables(section).get("measure", {}), measures, f"{where}measure.")
     problems += _alpha_problems(table)
-    measure = table.get("measure", {})
-    return problems + _section_problems(measure, measures, "measure.") + _measure_problems(measure)
+    return problems + _measure_problems(table.get("measure", {}), measures, "measure.")
 
 
 def counted(table: dict[str, Any], measures: Kinds) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def counted(table: dict[str, Any], measures: Kinds) -> dict[str, Any]:
     tasks = [tables(section) for section in tables(table.get("task")).values()]
     methods = [tables(one.get("method")).values() for one in (table, *tasks)]
     sections = [(tables(one), TRAINING) for one in (table, *tasks, *itertools.chain(*methods))]
-    for section, known in (*sections, (tables(table.get("measure")), measures)):
+    sections += [(tables(one.get("measure")), measures) for one in (table, *tasks)]
+    for section, known in sections:
         for name, value in section.items():
             if known.get(name) is int:
                 with contextlib.suppress(ValueError):
@@ -101,7 +103,7 @@ def _own_problems(
         where = f"{prefix}{axis}.{_key(name)}"
         if isinstance(names, list) and name not in names:
             problems.append(f"[{where}] is for a {axis} that the study does not have.")
-        inner = (*_OWN_AXES[axis], *(("method",) if axis == "task" else ()))
+        inner = (*_OWN_AXES[axis], *(("method", "measure") if axis == "task" else ()))
         problems += _section_problems(section, TRAINING, f"{where}.", inner)
         for one in _OWN_AXES[axis]:
             problems += _axis_problems(f"{where}.{one}", tables(section).get(one, [None]), AXES[one])
@@ -164,14 +166,15 @@ def _section_problems(section: Any, known: Kinds, prefix: str, inner: tuple[str,
     return problems
 
 
-def _measure_problems(measure: Any) -> list[str]:
+def _measure_problems(measure: Any, known: Kinds, prefix: str) -> list[str]:
     least = {"episodes": 1, "held_out": 0, "diversity_states": 0, "contact_episodes": 0}
-    table = tables(measure)
-    problems = ["measure.suites must name at least one suite."] if table.get("suites") == [] else []
+    problems, table = _section_problems(measure, known, prefix), tables(measure)
+    if table.get("suites") == []:
+        problems.append(f"{prefix}suites must name at least one suite.")
     if type(seed := table.get("seed", 0)) is int:
-        problems += [f"measure.{one}" for one in seed_problems(seed)]
+        problems += [f"{prefix}{one}" for one in seed_problems(seed)]
     return problems + [
-        f"measure.{name} must be at least {least[name]}, got {value}."
+        f"{prefix}{name} must be at least {least[name]}, got {value}."
         for name, value in table.items()
         if name in least and type(value) is int and value < least[name]
     ]

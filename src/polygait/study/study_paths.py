@@ -79,6 +79,9 @@ def _by_jobs(folder: Path) -> LocatedStudy:
         task_training={},
         method_training={},
         measures=jobs[0].measures,
+        task_measures={
+            job.run.task: job.measures for job in jobs if job.measures.address != jobs[0].measures.address
+        },
     )
     return LocatedStudy(study, jobs, folder, tuple(damaged))
 
@@ -86,11 +89,14 @@ def _by_jobs(folder: Path) -> LocatedStudy:
 def _differ(jobs: list[StudyJob]) -> bool:
     """Whether jobs are of several studies: measured or, but for their seeds, trained differently."""
     training: dict[tuple[str, str], RunConfig] = {}
+    measures: dict[str, str] = {}
     for job in jobs:
-        alike = dataclasses.replace(job.run, seed=0)
+        alike, address = dataclasses.replace(job.run, seed=0), job.measures.address
         if training.setdefault((job.run.task, job.label), alike) != alike:
             return True
-    return len({job.measures.address for job in jobs}) > 1
+        if measures.setdefault(job.run.task, address) != address:
+            return True
+    return False
 
 
 def _shared(jobs: list[StudyJob]) -> dict[str, object]:

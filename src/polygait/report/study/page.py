@@ -21,7 +21,7 @@ from polygait.report.web.frame import Charts, Section, page
 from polygait.report.web.html import Html, joined, table, tag
 from polygait.report.web.parts import Gap, Report, flat, gap_list, require_html, tiles, write_page
 from polygait.storage.file_names import file_name
-from polygait.study.grid import Study
+from polygait.study.grid import Measures, Study
 from polygait.study.kept import is_kept, read_kept
 from polygait.study.results import Results, read_results
 from polygait.study.study_paths import locate, report_folder
@@ -169,21 +169,27 @@ def _cell(cell: Cell) -> str:
 
 
 def _making(study: Study, results: Results) -> Html:
+    measures = _measured(study.measures)
     own = {
         "task": {
-            name: {**study.task_training.get(name, {}), "method": study.task_method_training.get(name, {})}
+            name: {
+                **study.task_training.get(name, {}),
+                "method": study.task_method_training.get(name, {}),
+                "measure": dict(_measured(study.measures_of(name)).items() - measures.items()),
+            }
             for name in study.tasks
         },
         "method": study.method_training,
-    }
-    measures = {
-        name: value for name, value in dataclasses.asdict(study.measures).items() if name != "suite_texts"
     }
     asked = {"methods": study.methods, "tasks": study.tasks, "seeds": study.seeds, **study.training, **own}
     settings = table(["setting", "value"], flat(asked | {"measure": measures}), "What its file asks for")
     told = [f"Versions: {told_versions(results)}."]
     told += [f"Cost: {effort}."] if (effort := told_effort(results)) else []
     return joined([settings, *(tag("p", one, class_="caption") for one in told)])
+
+
+def _measured(measures: Measures) -> dict[str, Any]:
+    return {name: value for name, value in dataclasses.asdict(measures).items() if name != "suite_texts"}
 
 
 def told_versions(results: Results) -> str:
