@@ -284,6 +284,7 @@ CHANGES = {
     "sac.target_entropy": ("-2", -2.0),
     "dir.objective": ("kl", "kl"),
     "dir.enough": ("2", 2.0),
+    "dir.regulate": ("0.5", 0.5),
     "dir.bound": ("none", "none"),
     "dir.std_floor": ("0.2", 0.2),
     "dir.hidden": ("64", (64,)),
@@ -557,10 +558,11 @@ def test_a_run_remembers_its_configuration(task, preset, method):
     assert RunConfig.from_json(json.loads(json.dumps(changed.to_json()))) == changed
 
 
-def test_a_distance_that_is_enough_is_written_down_where_there_is_one():
-    assert "enough" not in resolved("dir.enough=0").to_json()["method_config"]
-    run = resolved("dir.enough=2")
-    assert run.to_json()["method_config"]["enough"] == 2.0
+@pytest.mark.parametrize("name", ["enough", "regulate"])
+def test_what_came_later_is_written_down_where_it_does_something(name):
+    assert name not in resolved(f"dir.{name}=0").to_json()["method_config"]
+    run = resolved(f"dir.{name}=2")
+    assert run.to_json()["method_config"][name] == 2.0
     assert RunConfig.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 

@@ -37,6 +37,7 @@ def usual(tmp_path_factory):
 DIR_CHANGES = {
     "objective": "kl",
     "enough": "1e-9",
+    "regulate": "0.5",
     "bound": "none",
     "std_floor": "0.8",
     "hidden": "4",
@@ -62,6 +63,7 @@ NEEDED = {
     "smerl.tolerance": "smerl.target_return=1e6",
     "dvd.ridge": "dvd.form=determinant",
     "dir.enough": "dir.objective=features",
+    "dir.regulate": "dir.objective=features",
 }
 """Where an option acts only beside another: a gate that is shut, a determinant, a distance."""
 TRAIN_CHANGES: dict[str, Any] = {
@@ -409,6 +411,26 @@ def test_who_differs_enough_is_paid_nothing_more(tmp_path, monkeypatch):
     assert (first != 0).any() and not any(reward.any() for reward in others)
     shares = [line.get("bonus_share") for line in RunFolder.open(tmp_path / "run").metrics()]
     assert shares == [None] * 4 + [[1.0]] + [[0.0]] * 3
+
+
+def test_what_is_kept_costs_something_to_the_end(tmp_path, monkeypatch):
+    rewards = {}
+    for name, settings in (
+        ("alpha", ["dir.regulate=0.5"]),
+        ("diversity", ["dir.regulate=0.5", "fade=1e-9"]),
+        ("free", ["dir.regulate=0", "fade=1e-9"]),
+    ):
+        strength = {} if name == "alpha" else {"alpha": None, "diversity": 0.3}
+        with monkeypatch.context() as patched:
+            passing = Seen(patched)
+            tiny.train(tmp_path / name, "dir.objective=features", *settings, iterations=3, **strength)
+            rewards[name] = passing.rewards
+    # The bonus itself is over before the second member begins.
+    assert not any(reward.any() for reward in (*rewards["free"][4:], *rewards["diversity"][:3]))
+    for name in ("alpha", "diversity"):
+        assert all(reward.any() for reward in rewards[name][3:])
+        log = RunFolder.open(tmp_path / name).metrics()
+        assert all(np.isfinite(line["kept_distance"][0]) for line in log[3:])
 
 
 def test_who_falls_behind_the_first_member_is_paid_less_for_being_different(tmp_path, monkeypatch):

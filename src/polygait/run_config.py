@@ -17,7 +17,7 @@ from polygait.learning.registry import LEARNERS
 _SPECIALISTS = ("specialists", "against", "specialist_steps")
 _LATER_SETTINGS = {
     "learner": ("episodes_per_iteration", "critic_warmup"),
-    "method_config": ("enough",),
+    "method_config": ("enough", "regulate"),
 }
 """Of learners and methods, which do nothing at 0 and are not mentioned then."""
 

@@ -154,8 +154,16 @@ def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: 
     progress = int(state.position.num_steps) / config.steps_per_member
     weight = fading(progress, config.fade) * bonus.share * state.guard
     if config.diversity is None:
-        return WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale)
-    return weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
+        weighed, strength = (
+            WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale),
+            config.alpha,
+        )
+    else:
+        weighed = weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
+        strength = config.diversity * weighed.scale.task
+    if bonus.cost is None:
+        return weighed
+    return weighed._replace(reward=weighed.reward - (state.guard * strength)[:, None] * bonus.cost)
 
 
 def _collect(cohort: Cohort, policy: Actor, position: Position, iteration: int) -> Rollout:

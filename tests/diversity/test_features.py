@@ -7,7 +7,9 @@ import pytest
 from tests.diversity.rollouts import LAYOUT, keys, random_rollout
 
 from polygait.diversity.features import (
+    KEPT,
     PREFIX,
+    cost_of_change,
     distance_to_nearest,
     exported_features,
     feature_reward,
@@ -17,7 +19,7 @@ from polygait.diversity.features import (
 from polygait.diversity.method import Setting
 from polygait.diversity.methods.dir import DirConfig, Regulation
 from polygait.errors import UserError
-from polygait.tasks.state import StateFilter
+from polygait.tasks.state import StateFilter, StateLayout
 
 CONFIG = DirConfig(objective="features", hidden=(7,), minibatch_size=8)
 LEGLESS = StateFilter.remove(LAYOUT, ["leg.*"])
@@ -116,6 +118,58 @@ def test_the_bonus_ends_where_members_differ_enough(objective, distance, share):
         states[enough] = method.intrinsic_reward(state, random_rollout(2))
     assert states[0.0].share == 1.0 and states[2.0].share == pytest.approx(share)
     np.testing.assert_array_equal(states[2.0].value, states[0.0].value)
+
+
+def test_who_holds_a_kept_part_otherwise_than_the_first_member_pays_for_it():
+    earlier = [left([1.0], [4.0], [0.0])]  # 1 and 2 are its mean and its standard deviation
+    states = np.array([[3.0], [5.0], [1.0]])  # 1, 2 and 0 of these away
+    features = initial_features(1, earlier, moving=False)
+    for mean, slope in ((2.0, 1.0), (-2.0, -1.0), (0.25, 0.25), (0.0, 0.0)):
+        known = features._replace(mean=np.array([mean]))
+        np.testing.assert_allclose(cost_of_change(known, states), slope * np.array([0.0, 1.0, -1.0]))
+    np.testing.assert_allclose(cost_of_change(features, states), [0.0, 1.0, -1.0])  # as of this rollout alone
+    assert not cost_of_change(initial_features(1, [], moving=False), states).any()
+
+
+MOVING = StateLayout(("torso.height", "torso.velocity.x", "leg.hip", "leg.knee"))
+HEIGHT, FREE = [0], [2, 3]
+
+
+def regulated(earlier=()):
+    method = Regulation(dataclasses.replace(CONFIG, regulate=0.5), StateFilter.remove(MOVING, ["leg.*"]))
+    return method, method.init(keys(len(earlier)), Setting(action_size=3, num_members=1), earlier)
+
+
+def test_only_kept_parts_cost_anything_and_not_what_is_a_velocity():
+    method, state = regulated()
+    assert method.intrinsic_reward(state, random_rollout(1)).cost is None
+    first = method.export(method.update(state, random_rollout(1), keys(0), 0).state)
+    assert first[0][f"{KEPT}center"].shape == (1,)
+
+    # A third member is compared with the first alone.
+    second = method.update(regulated(first)[1], random_rollout(2), keys(1), 0)
+    assert second.statistics["kept_distance"].shape == (1,)
+    state = regulated([*first, *method.export(second.state)])[1]
+    assert state.kept is not None and state.kept.earlier.shape == (1, 1)
+
+    rollout, far = random_rollout(3), {}
+    for name, numbers in (("nothing", []), ("height", HEIGHT), ("velocity", [1]), ("free", FREE)):
+        moved = np.array(rollout.next_observation)
+        moved[:1, ..., numbers] += 1.0
+        found = method.intrinsic_reward(state, rollout._replace(next_observation=moved))
+        assert found.cost is not None and abs(found.cost.mean()) < 1e-9
+        far[name] = found.cost
+    for name in ("velocity", "free"):
+        np.testing.assert_array_equal(far[name], far["nothing"])
+    assert not np.array_equal(far["height"], far["nothing"])
+
+
+def test_where_nothing_is_kept_nothing_costs():
+    method = Regulation(dataclasses.replace(CONFIG, regulate=0.5), StateFilter.nothing(LAYOUT))
+    setting = Setting(action_size=3, num_members=1)
+    first = method.update(method.init(keys(0), setting, []), random_rollout(1), keys(0), 0).state
+    found = method.intrinsic_reward(method.init(keys(1), setting, method.export(first)), random_rollout(2))
+    assert found.cost is not None and not found.cost.any()
 
 
 def test_a_filter_that_frees_nothing_is_refused():

@@ -7,7 +7,12 @@ earlier member,
 
     φ(s_{t+1}) · (ψ − ψ_i) / |ψ − ψ_i|        with i the earlier member nearest to it
 
-so only freed parts can earn anything: what the filter keeps has no feature.
+so only freed parts can earn anything. What the filter keeps can be regulated, by what it costs to hold it
+otherwise than the first member does,
+
+    κ = φ(s_{t+1}) · ψ / max(|ψ|, 1)
+
+with φ = x of the kept numbers: little where the member is already like the first.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ from polygait.diversity.strength import running_mean
 
 PREFIX = "features."
 """Before the names of the arrays that a member leaves."""
+KEPT = f"{PREFIX}kept."
+"""Before the names of those about the parts that the filter keeps."""
 _LIMIT = 3.0
 """Further from the first member's mean than this many standard deviations counts as this far."""
 _SMALLEST = 1e-6
@@ -41,14 +48,16 @@ class Features(NamedTuple):
     earlier: Float[np.ndarray, "earlier feature"]
 
 
-def initial_features(num_freed: int, earlier: Sequence[Tensors], moving: bool = True) -> Features:
+def initial_features(
+    num_freed: int, earlier: Sequence[Tensors], moving: bool = True, prefix: str = PREFIX
+) -> Features:
     """Nothing is known of the new member; the first one left the units. `moving`: movement counts as well."""
     size = 2 * num_freed if moving else num_freed
     if not earlier:
         unknown = np.full(num_freed, np.nan)
         return Features(unknown, unknown.copy(), np.zeros(size), np.zeros((0, size)))
-    center, variance = (np.asarray(earlier[0][f"{PREFIX}{name}"]) for name in ("center", "variance"))
-    means = np.stack([np.asarray(tensors[f"{PREFIX}mean"]) for tensors in earlier])
+    center, variance = (np.asarray(earlier[0][f"{prefix}{name}"]) for name in ("center", "variance"))
+    means = np.stack([np.asarray(tensors[f"{prefix}mean"]) for tensors in earlier])
     return Features(center, variance, np.full(size, np.nan), means)
 
 
@@ -69,11 +78,22 @@ def feature_reward(
     if not len(features.earlier):
         return np.zeros(len(freed))
     value = _features(features, freed)
-    mean = value.mean(axis=0) if np.isnan(features.mean).any() else features.mean
-    away = mean - features.earlier
+    away = _mean_so_far(features, value) - features.earlier
     distance = np.linalg.norm(away, axis=1)
     nearest = int(distance.argmin())
     return value @ (away[nearest] / max(distance[nearest], _SMALLEST))
+
+
+def cost_of_change(
+    features: Features, kept: Float[np.ndarray, "sample kept"]
+) -> Float[np.ndarray, " sample"]:
+    """κ less its mean: what kept parts cost that are not held as the first member holds them."""
+    if not len(features.earlier):
+        return np.zeros(len(kept))
+    value = _features(features, kept)
+    mean = _mean_so_far(features, value)
+    cost = value @ (mean / max(float(np.linalg.norm(mean)), 1.0))
+    return cost - cost.mean()
 
 
 def distance_to_nearest(features: Features) -> float:
@@ -83,10 +103,15 @@ def distance_to_nearest(features: Features) -> float:
     return float(np.linalg.norm(features.mean - features.earlier, axis=1).min())
 
 
-def exported_features(features: Features) -> dict[str, np.ndarray]:
+def exported_features(features: Features, prefix: str = PREFIX) -> dict[str, np.ndarray]:
     """What a finished member leaves to those after it."""
     kept = {"center": features.center, "variance": features.variance, "mean": features.mean}
-    return {f"{PREFIX}{name}": array for name, array in kept.items()}
+    return {f"{prefix}{name}": array for name, array in kept.items()}
+
+
+def _mean_so_far(features: Features, value: np.ndarray) -> Float[np.ndarray, " feature"]:
+    """ψ, or before the first rollout is over what it says of itself."""
+    return value.mean(axis=0) if np.isnan(features.mean).any() else features.mean
 
 
 def _features(features: Features, freed: np.ndarray) -> Float[np.ndarray, "sample feature"]:

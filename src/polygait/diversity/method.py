@@ -37,6 +37,9 @@ class IntrinsicReward(NamedTuple):
     statistics: Statistics
     share: float = 1.0
     """Of its strength that is wanted now: 0 where members differ enough."""
+    cost: Float[np.ndarray, "time member env"] | None = None
+    """What is taken off beside it, at the whole strength to the end of the training: differences that nobody
+    wants."""
 
 
 class MethodUpdate(NamedTuple):

@@ -33,7 +33,9 @@ from polygait.diversity.classifier import (
 )
 from polygait.diversity.earlier_models import OWN, Earlier, likelihood, stacked_models, unlikeness
 from polygait.diversity.features import (
+    KEPT,
     Features,
+    cost_of_change,
     distance_to_nearest,
     exported_features,
     feature_reward,
@@ -87,6 +89,9 @@ class DirConfig(ModelConfig):
     """With features or posture, the distance to the nearest earlier member at which nothing more is paid, in
     standard deviations of the first member's freed parts: from half of it on the bonus shrinks, and it comes
     back when members come nearer. 0 is never enough."""
+    regulate: float = 0.0
+    """With features or posture, what it costs to hold the parts that the filter keeps otherwise than the
+    first member does, beside what the freed parts earn; to the end of the training. 0 is nothing."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
     std_floor: float = 0.4
@@ -100,6 +105,8 @@ class DirConfig(ModelConfig):
             found.append(f"dir.objective must be one of {known}, got {self.objective!r}.")
         if not 0 <= self.enough < math.inf:
             found.append(f"dir.enough must be finite and not negative, got {self.enough}.")
+        if not 0 <= self.regulate < math.inf:
+            found.append(f"dir.regulate must be finite and not negative, got {self.regulate}.")
         if self.bound not in ("std-floor", "none"):
             found.append(f"dir.bound must be 'std-floor' or 'none', got {self.bound!r}.")
         if not 0 < self.std_floor < math.inf:
@@ -117,6 +124,8 @@ class RegulationState(NamedTuple):
     earlier: Earlier
     features: Features | None = None
     """Where these are the objective."""
+    kept: Features | None = None
+    """Of the parts that the filter keeps, where these are regulated."""
     classification: Classification | None = None
     """Where this is."""
 
@@ -150,7 +159,10 @@ class Regulation(Method):
     def __init__(self, config: DirConfig, state_filter: StateFilter) -> None:
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
-        self._freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
+        names = state_filter.layout.names
+        self._freed = sorted(set(range(len(names))) - set(state_filter.kept))
+        # How fast a member is stays its own business: kept velocities would hold it to the first one's speed.
+        self._kept = [index for index in state_filter.kept if "velocity" not in names[index]]
         if config.objective in _OF_FEATURES and not self._freed:
             raise UserError(
                 f"dir.objective {config.objective!r} compares what a filter frees, and this one frees none.",
@@ -189,7 +201,11 @@ class Regulation(Method):
         )
         if self.config.objective in _OF_FEATURES:
             moving = self.config.objective == "features"
-            return state._replace(features=initial_features(len(self._freed), earlier, moving))
+            state = state._replace(features=initial_features(len(self._freed), earlier, moving))
+            if self.config.regulate:
+                kept = initial_features(len(self._kept), earlier[:1], moving=False, prefix=KEPT)
+                state = state._replace(kept=kept)
+            return state
         if self.config.objective == "classifier":
             classification = initial_classification(keys, sizes, earlier, self.config)
             return state._replace(classification=classification)
@@ -199,11 +215,15 @@ class Regulation(Method):
         if not np.asarray(state.earlier.used).any():
             return IntrinsicReward(np.zeros(rollout.reward.shape), {})
         if state.features is not None:
-            value = feature_reward(state.features, self._freed_states(rollout))
+            value = feature_reward(state.features, _next_states(rollout, self._freed))
             distance = distance_to_nearest(state.features)
             share = 1.0 if math.isnan(distance) else fading(distance, self.config.enough)
             statistics = {"bonus_share": np.array([share])}
-            return IntrinsicReward(value.reshape(rollout.reward.shape), statistics, share)
+            paid = IntrinsicReward(value.reshape(rollout.reward.shape), statistics, share)
+            if state.kept is None:
+                return paid
+            cost = self.config.regulate * cost_of_change(state.kept, _next_states(rollout, self._kept))
+            return paid._replace(cost=cost.reshape(rollout.reward.shape))
         if state.classification is not None:
             known = recognition(state.classification, self._samples(rollout, clipped=True), rollout.varies)
             return IntrinsicReward(known.bonus.reshape(rollout.reward.shape), known.statistics)
@@ -238,9 +258,13 @@ class Regulation(Method):
         fitted = state._replace(model=model, optimizer=optimizer, moments=moments, own=own)
         statistics = {"model_loss": np.asarray(loss)[None], "model_own": own[None]}
         if state.features is not None:
-            features = updated_features(state.features, self._freed_states(rollout))
+            features = updated_features(state.features, _next_states(rollout, self._freed))
             fitted = fitted._replace(features=features)
             statistics["feature_distance"] = np.array([distance_to_nearest(features)])
+        if state.kept is not None:
+            kept = updated_features(state.kept, _next_states(rollout, self._kept))
+            fitted = fitted._replace(kept=kept)
+            statistics["kept_distance"] = np.array([distance_to_nearest(kept)])
         if state.classification is not None:
             samples, turn = self._samples(rollout, clipped=True), Turn(keys, iteration, rollout.varies)
             classification = updated_classification(state.classification, samples, turn, config)
@@ -251,6 +275,8 @@ class Regulation(Method):
         left = {**flatten_tree(state.model, dotted=True), OWN: np.asarray(state.own)}
         if state.features is not None:
             left |= exported_features(state.features)
+        if state.kept is not None:
+            left |= exported_features(state.kept, KEPT)
         if state.classification is not None:
             left |= exported_samples(state.classification)
         return [left]
@@ -264,10 +290,6 @@ class Regulation(Method):
         centred = others + (np.asarray(state.earlier.own) if self._floor else 0.0)
         used = np.asarray(state.earlier.used)
         return {"novelty": np.array([(centred[used] - own).min() if used.any() else np.inf])}
-
-    def _freed_states(self, rollout: Rollout) -> np.ndarray:
-        """Where the freed parts are after every step, one row per sample."""
-        return rollout.next_observation[..., self._freed].reshape(-1, len(self._freed)).astype(np.float64)
 
     def _transitions(self, rollout: Rollout) -> Transitions:
         """The member's transitions as the models see them, and rows that only fill."""
@@ -284,6 +306,12 @@ class Regulation(Method):
         pair = (rollout.observation, rollout.next_observation)
         state, next_state = (self.filter(observed).reshape(len(action), -1) for observed in pair)
         return Samples(state, next_state, action)
+
+
+def _next_states(rollout: Rollout, numbers: Sequence[int]) -> Float[np.ndarray, "sample number"]:
+    """Some numbers of the state after every step."""
+    states = rollout.next_observation[..., numbers].reshape(rollout.reward.size, len(numbers))
+    return states.astype(np.float64)
 
 
 def _sample(rollout: Rollout) -> Bool[np.ndarray, " sample"] | None:
