@@ -135,6 +135,30 @@ MOVING = StateLayout(("torso.height", "torso.velocity.x", "leg.hip", "leg.knee")
 HEIGHT, FREE = [0], [2, 3]
 
 
+@pytest.mark.parametrize(
+    ("names", "removed", "objective", "size"),
+    [
+        (("torso.height", "leg.position.hip", "leg.velocity.hip", "leg.force.x"), "leg.*", "posture", 1),
+        (("torso.height", "leg.position.hip", "leg.velocity.hip", "leg.force.x"), "leg.*", "features", 2 * 3),
+        (
+            ("torso.height", "leg.position.hip", "leg.velocity.hip", "leg.torque"),
+            "leg.velocity.*",
+            "posture",
+            1,
+        ),
+        (("state.0", "state.1", "state.2"), "*", "posture", 3),
+    ],
+    ids=["where a part is held", "features", "nothing else is free", "no names"],
+)
+def test_a_posture_is_made_of_positions(names, removed, objective, size):
+    layout = StateLayout(names)
+    method = Regulation(
+        dataclasses.replace(CONFIG, objective=objective), StateFilter.remove(layout, [removed])
+    )
+    features = method.init(keys(0), Setting(action_size=3, num_members=1), []).features
+    assert features is not None and features.mean.size == size
+
+
 def regulated(earlier=()):
     method = Regulation(dataclasses.replace(CONFIG, regulate=0.5), StateFilter.remove(MOVING, ["leg.*"]))
     return method, method.init(keys(len(earlier)), Setting(action_size=3, num_members=1), earlier)

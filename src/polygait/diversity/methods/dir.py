@@ -74,6 +74,8 @@ Objective = Literal["cross-entropy", "kl", "features", "posture", "classifier"]
 """What a member is paid for: surprise of the earlier models, distance in the freed parts' features, or
 actions that tell it from the earlier members."""
 _OF_FEATURES: tuple[Objective, ...] = ("features", "posture")
+_NO_POSTURE = ("velocity", "torque", "force")
+"""Words in the names of numbers that do not say where a part is held."""
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,11 @@ class Regulation(Method):
     def __init__(self, config: DirConfig, state_filter: StateFilter) -> None:
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
-        names = state_filter.layout.names
-        self._freed = sorted(set(range(len(names))) - set(state_filter.kept))
+        freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
+        held = _postures(state_filter, freed) if config.objective == "posture" else []
+        self._freed = held or freed
         # How fast a member is stays its own business: kept velocities would hold it to the first one's speed.
-        self._kept = [index for index in state_filter.kept if "velocity" not in names[index]]
+        self._kept = _postures(state_filter, state_filter.kept)
         if config.objective in _OF_FEATURES and not self._freed:
             raise UserError(
                 f"dir.objective {config.objective!r} compares what a filter frees, and this one frees none.",
@@ -306,6 +309,12 @@ class Regulation(Method):
         pair = (rollout.observation, rollout.next_observation)
         state, next_state = (self.filter(observed).reshape(len(action), -1) for observed in pair)
         return Samples(state, next_state, action)
+
+
+def _postures(state_filter: StateFilter, numbers: Sequence[int]) -> list[int]:
+    """Those of some numbers of the state that say where a part is held."""
+    names = state_filter.layout.names
+    return [one for one in numbers if not any(word in names[one] for word in _NO_POSTURE)]
 
 
 def _next_states(rollout: Rollout, numbers: Sequence[int]) -> Float[np.ndarray, "sample number"]:
