@@ -202,7 +202,7 @@ MISTAKES = [  # words; then in the answer: what was given, the rule it breaks, h
     ("tasks walkr", "'walkr'", "Unknown task", "'walker'"),
     ("tasks --picture card.svg", "robot", "Which", "polygait tasks walker"),
     ("tasks walker --picture card.gif", "'card.gif'", "Cannot write", ".svg"),
-    ("study run absent.toml", "absent.toml", "Cannot read", "laptop, paper, screening, smoke"),
+    ("study run absent.toml", "absent.toml", "Cannot read", "budget, laptop, paper, screening, smoke"),
     ("study run broken.toml", "broken.toml", "is not TOML", "polygait study run --help"),
     ("study run words.toml", "'many'", "steps must be", "a whole number"),
     ("study run method.toml", "'dri'", "Unknown method", "'dir'"),

@@ -51,8 +51,8 @@ def test_the_robust_preset_mends_the_known_flaws():
         recompute_advantages=True,
         rollout_steps=2048,
     )
-    assert own == DirConfig(objective="features")
-    assert (run.diversity, run.fade) == (0.1, 0.2)
+    assert own == DirConfig(objective="posture", enough=3.0, regulate=2.0)
+    assert (run.diversity, run.fade) == (0.1, 0.0)
     assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
     assert ppo.entropy_coefficient == 0
     assert (own.bound, own.std_floor) == ("std-floor", ppo.action_std)
@@ -605,10 +605,11 @@ def test_a_learner_or_method_that_is_gone_is_named():
 
 def test_a_run_older_than_a_setting_is_read_with_its_default():
     data = resolved("dir.bound=none", "ppo.epochs=3").to_json()
-    data["method_config"].pop("std_floor")
+    for later in ("std_floor", "enough", "regulate"):
+        data["method_config"].pop(later)
     data["learner"].pop("std_bounds")
     again = RunConfig.from_json(data)
-    assert again.method_config == DirConfig(objective="features", bound="none")
+    assert again.method_config == DirConfig(objective="posture", bound="none")
     assert (again.learner.epochs, again.learner.std_bounds) == (3, PPOConfig.std_bounds)
     kept = RunFolder.open(Path(__file__).parent / "data" / "walker-dir").manifest["config"]
     assert RunConfig.from_json(kept).method == "dir"

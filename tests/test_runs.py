@@ -29,7 +29,7 @@ WORLDS = {
     "curriculum": 0.5,
 }
 PAPER = {"preset": "paper", "steps": 1000}
-FEATURES: dict[str, Any] = {"alpha": None}
+POSTURES: dict[str, Any] = {"alpha": None}
 SPECIALISTS = {"members": 4, "specialists": 2, "against": "delay=2, gravity=1.4", "specialist_steps": 64 * 30}
 PENDULUM = {"task": "gym:Pendulum-v1", "envs": 4, "remove": ("*",)}
 
@@ -121,10 +121,10 @@ def check_kills(terminal, tmp_path, wanted, kills, lines):
         ({"method": "pg", "members": 1}, 30),
         (WORLDS, 60),
         ({**PAPER, "steps": 20_000}, 17),
-        (FEATURES, 60),
+        (POSTURES, 60),
         (SPECIALISTS, 120),
     ],
-    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "features", "specialists"],
+    ids=["dir", "multi", "smerl", "dvd", "pendulum", "pg", "worlds", "paper", "postures", "specialists"],
 )
 def test_ten_kills(terminal, tmp_path, options, lines):
     check_kills(terminal, tmp_path, tiny.config(iterations=30, **options), kills=10, lines=lines)
@@ -261,10 +261,11 @@ def test_other_methods_and_tasks_resume_exactly(options, tmp_path, monkeypatch):
     assert_same_run(tmp_path / "run", tmp_path / "alone")
 
 
-def test_features_resume_exactly_in_the_member_that_has_a_bonus(tmp_path, monkeypatch):
-    wanted = tiny.config("fade=1", **FEATURES)
+def test_postures_resume_exactly_in_the_member_that_has_a_bonus(tmp_path, monkeypatch):
+    wanted = tiny.config("fade=1", **POSTURES)
     population = pg.train(wanted, tmp_path / "alone")
-    assert population.config.method_config.objective == "features"
+    own = population.config.method_config
+    assert own.objective == "posture" and own.enough and own.regulate
     crashed(tmp_path / "run", 5, monkeypatch, wanted)
     pg.resume(tmp_path / "run")
     assert_same_run(tmp_path / "run", tmp_path / "alone")

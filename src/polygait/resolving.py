@@ -58,7 +58,6 @@ def resolve(config: TrainConfig) -> RunConfig:
         remove=robot.removed.get(preset) if config.remove is None else tuple(config.remove),
         alpha=_alpha(config, method, robot),
         diversity=diversity,
-        fade=0.0 if diversity is None else method.default_fade.get(preset, 0.0),
         envs=config.envs or learner.envs[preset],
         keep="best-episode" if preset == "paper" else "validated",
         learner=_learner_settings(learner, method, preset),

@@ -478,7 +478,8 @@ def test_whatever_a_file_holds_the_answer_helps(tmp_path_factory, content):
     ("name", "jobs"),
     [
         ("paper", 5 * 4 * 8),
-        ("laptop", 4 * 8 + 2 * 4 * 4 + 4 * 4),
+        ("budget", 4 * 8),
+        ("laptop", 4 * 8 + 2 * 3 + 2 * 4 * 4 + 4 * 4),
         ("worlds", 6 * 2 * 3),
         ("screening", 10 * 2 * 3),
         ("smoke", 2 * 2 * 2),

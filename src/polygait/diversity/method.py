@@ -88,8 +88,6 @@ class Method(ABC):
     """Per preset, the strength of its bonus as a share of what the task pays; without it, alpha counts."""
     relative: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Per preset, further values of Config where the bonus is such a share, and not alpha times its value."""
-    default_fade: ClassVar[Mapping[str, float]] = {}
-    """Per preset, the share of training by which its bonus has faded away, where it is such a share."""
     has_bonus: ClassVar[bool] = True
     """Whether it pays for anything but the task; without a bonus there is no factor to choose."""
     needs_peers: ClassVar[bool] = False

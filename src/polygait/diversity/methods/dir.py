@@ -151,8 +151,7 @@ class Regulation(Method):
     }
     default_alpha = 0.05
     default_diversity = {"robust": 0.1}
-    relative = {"robust": {"objective": "features"}}
-    default_fade = {"robust": 0.2}
+    relative = {"robust": {"objective": "posture", "enough": 3.0, "regulate": 2.0}}
     simultaneous = False
     needs_filter = True
     reports_novelty = True
