@@ -38,7 +38,7 @@ TAIL = """
 | setting | robust | paper | meaning |
 |---|---|---|---|
 | `keep` | validated | best-episode | {keep} |
-| `fade` | 0.2 for DiR | 0.0 | {fade} |
+| `fade` | 0.0 | 0.0 | {fade} |
 | `guard` | 0.0 | 0.0 | {guard} |
 | `task.max_episode_steps` | 1000 | 1000 | The time limit of an episode; 2000 for Minitaur in `paper`. |
 | `task.randomize` | true | true | Minitaur: another robot in every episode. |

@@ -12,6 +12,7 @@ import pytest
 import polygait as pg
 from polygait import cohort, keeping, learning, training
 from polygait.config import TrainConfig
+from polygait.diversity.methods.dir import Regulation
 from polygait.diversity.registry import METHODS
 from polygait.learning.learner import PolicyState
 from polygait.learning.learners import ppo
@@ -413,24 +414,31 @@ def test_who_differs_enough_is_paid_nothing_more(tmp_path, monkeypatch):
     assert shares == [None] * 4 + [[1.0]] + [[0.0]] * 3
 
 
-def test_what_is_kept_costs_something_to_the_end(tmp_path, monkeypatch):
-    rewards = {}
-    for name, settings in (
-        ("alpha", ["dir.regulate=0.5"]),
-        ("diversity", ["dir.regulate=0.5", "fade=1e-9"]),
-        ("free", ["dir.regulate=0", "fade=1e-9"]),
-    ):
-        strength = {} if name == "alpha" else {"alpha": None, "diversity": 0.3}
-        with monkeypatch.context() as patched:
-            passing = Seen(patched)
-            tiny.train(tmp_path / name, "dir.objective=features", *settings, iterations=3, **strength)
-            rewards[name] = passing.rewards
-    # The bonus itself is over before the second member begins.
-    assert not any(reward.any() for reward in (*rewards["free"][4:], *rewards["diversity"][:3]))
-    for name in ("alpha", "diversity"):
-        assert all(reward.any() for reward in rewards[name][3:])
-        log = RunFolder.open(tmp_path / name).metrics()
-        assert all(np.isfinite(line["kept_distance"][0]) for line in log[3:])
+@pytest.mark.parametrize("strength", [{"alpha": 0.5}, {"alpha": None, "diversity": 0.3}])
+def test_a_cost_is_taken_off_however_much_of_the_bonus_has_faded(strength, tmp_path, monkeypatch):
+    seen, states = Seen(monkeypatch), []
+    calls = Regulation.intrinsic_reward
+
+    def priced(self, state, rollout):
+        found = calls(self, state, rollout)
+        states.append(None if found.cost is None else np.linspace(-1, 1, found.value.size))
+        return found if found.cost is None else found._replace(cost=states[-1].reshape(found.value.shape))
+
+    monkeypatch.setattr(Regulation, "intrinsic_reward", priced)
+    settings = (
+        "dir.objective=features",
+        "dir.regulate=1",
+        "fade=1e-9",
+    )  # the bonus is over after one rollout
+    tiny.train(tmp_path / "run", *settings, iterations=3, **strength)
+    assert [one is None for one in states] == [True] * 3 + [False] * 3
+    assert not any(reward.any() for reward in seen.rewards[:3])
+    for reward, cost in zip(seen.rewards[4:], states[4:], strict=True):
+        task = strength.get("alpha") or reward.std() / cost.std()
+        np.testing.assert_allclose(reward.ravel(), -task * cost, rtol=1e-4, atol=1e-6)
+        assert task > 0
+    log = RunFolder.open(tmp_path / "run").metrics()
+    assert all(np.isfinite(line["kept_distance"][0]) for line in log[3:])
 
 
 def test_who_falls_behind_the_first_member_is_paid_less_for_being_different(tmp_path, monkeypatch):

@@ -154,10 +154,8 @@ def _weighed(cohort: Cohort, state: LoopState, bonus: IntrinsicReward, rollout: 
     progress = int(state.position.num_steps) / config.steps_per_member
     weight = fading(progress, config.fade) * bonus.share * state.guard
     if config.diversity is None:
-        weighed, strength = (
-            WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale),
-            config.alpha,
-        )
+        weighed = WeighedBonus(weight[:, None] * config.alpha * bonus.value, state.scale)
+        strength = np.full(cohort.size, config.alpha)
     else:
         weighed = weigh(state.scale, bonus.value, rollout.reward, weight * config.diversity)
         strength = config.diversity * weighed.scale.task

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.diversity.rollouts import LAYOUT, keys, random_rollout
 
+import polygait as pg
 from polygait.diversity.features import (
     KEPT,
     PREFIX,
@@ -66,7 +67,9 @@ def test_a_posture_is_where_parts_are_held_and_no_more():
     livelier = updated_features(initial_features(2, earlier, moving=False), 2 * states - states.mean(axis=0))
     assert distance_to_nearest(livelier) < 0.05  # but for the clip of far states
     lower = updated_features(initial_features(2, earlier, moving=False), states - [0.5, 0.0])
-    assert distance_to_nearest(lower) == pytest.approx(1.0, abs=0.02)
+    assert distance_to_nearest(lower) == pytest.approx(
+        1.0 / np.sqrt(2), abs=0.02
+    )  # of two numbers one has moved
     reward = feature_reward(lower, np.array([[1.5, -1.0], [2.5, -1.0]]))
     assert reward[0] == pytest.approx(1.0, abs=0.1) and reward[1] == pytest.approx(-1.0, abs=0.1)
 
@@ -112,8 +115,8 @@ def test_the_bonus_ends_where_members_differ_enough(objective, distance, share):
         state = method.init(keys(1), setting, method.export(first))
         assert method.intrinsic_reward(state, random_rollout(2)).share == 1.0  # nothing is known of it yet
         assert state.features is not None
-        mean = np.zeros_like(state.features.mean)
-        mean[0] = distance  # from the first, which is at 0 by its own measure
+        # From the first, which is at 0 by its own measure, in every feature.
+        mean = np.full_like(state.features.mean, distance)
         state = state._replace(features=state.features._replace(mean=mean))
         states[enough] = method.intrinsic_reward(state, random_rollout(2))
     assert states[0.0].share == 1.0 and states[2.0].share == pytest.approx(share)
@@ -129,9 +132,12 @@ def test_who_holds_a_kept_part_otherwise_than_the_first_member_pays_for_it():
         np.testing.assert_allclose(cost_of_change(known, states), slope * np.array([0.0, 1.0, -1.0]))
     np.testing.assert_allclose(cost_of_change(features, states), [0.0, 1.0, -1.0])  # as of this rollout alone
     assert not cost_of_change(initial_features(1, [], moving=False), states).any()
+    many = initial_features(9, [left(np.zeros(9), np.ones(9), np.zeros(9))], moving=False)
+    leaning = np.repeat([[1.0], [3.0], [-2.0]], 9, axis=1)
+    assert cost_of_change(many, leaning).std() == pytest.approx(1.0), "parts that lean together are no dearer"
 
 
-MOVING = StateLayout(("torso.height", "torso.velocity.x", "leg.hip", "leg.knee"))
+MOVING = StateLayout(("torso.height", "torso.velocity.x", "leg.position.hip", "leg.position.knee"))
 HEIGHT, FREE = [0], [2, 3]
 
 
@@ -159,6 +165,42 @@ def test_a_posture_is_made_of_positions(names, removed, objective, size):
     assert features is not None and features.mean.size == size
 
 
+@pytest.mark.parametrize(
+    ("robot", "freed", "held"),
+    [
+        ("hopper", "leg.position", "torso.position"),
+        ("walker", "right_leg.position", "torso.position left_leg.position"),
+        (
+            "ant",
+            "leg_1.position leg_2.position leg_3.position leg_4.position",
+            "torso.height torso.orientation",
+        ),
+        (
+            "minitaur",
+            "front_left.position back_left.position front_right.position back_right.position",
+            "base.orientation",
+        ),
+        (
+            "humanoid",
+            "right_leg.position left_leg.position right_arm.position left_arm.position",
+            "torso.height torso.orientation waist.position",
+        ),
+        (
+            "quadruped",
+            "front_left.position front_right.position back_left.position back_right.position",
+            "base.gravity",
+        ),
+    ],
+)
+def test_what_counts_as_a_posture_of_our_robots(robot, freed, held):
+    task = pg.make_task(robot, num_envs=1)
+    method = Regulation(dataclasses.replace(CONFIG, objective="posture", regulate=0.5), task.default_filter)
+    state = method.init(keys(0), Setting(task.action_size, num_members=1), [])
+    found = [len(task.layout.select(parts.split())) for parts in (freed, held)]
+    assert state.features is not None and state.held is not None
+    assert [state.features.mean.size, state.held.mean.size] == found
+
+
 def regulated(earlier=()):
     method = Regulation(dataclasses.replace(CONFIG, regulate=0.5), StateFilter.remove(MOVING, ["leg.*"]))
     return method, method.init(keys(len(earlier)), Setting(action_size=3, num_members=1), earlier)
@@ -174,7 +216,7 @@ def test_only_kept_parts_cost_anything_and_not_what_is_a_velocity():
     second = method.update(regulated(first)[1], random_rollout(2), keys(1), 0)
     assert second.statistics["kept_distance"].shape == (1,)
     state = regulated([*first, *method.export(second.state)])[1]
-    assert state.kept is not None and state.kept.earlier.shape == (1, 1)
+    assert state.held is not None and state.held.earlier.shape == (1, 1)
 
     rollout, far = random_rollout(3), {}
     for name, numbers in (("nothing", []), ("height", HEIGHT), ("velocity", [1]), ("free", FREE)):

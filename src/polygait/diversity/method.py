@@ -38,8 +38,8 @@ class IntrinsicReward(NamedTuple):
     share: float = 1.0
     """Of its strength that is wanted now: 0 where members differ enough."""
     cost: Float[np.ndarray, "time member env"] | None = None
-    """What is taken off beside it, at the whole strength to the end of the training: differences that nobody
-    wants."""
+    """What is taken off the reward beside it, for differences that nobody wants: neither the share nor the
+    fading makes it smaller, only a guard."""
 
 
 class MethodUpdate(NamedTuple):
@@ -54,7 +54,7 @@ def bonus_statistics(
     reward: Float[np.ndarray, "time member env"],
     rollout: Rollout,
 ) -> dict[str, np.ndarray]:
-    """A bonus in numbers: `value` before its factor α, and the weight of `reward` against the task's."""
+    """A bonus in numbers: `value` before its factor α, and how much all that is added weighs against the task."""
     samples = (0, 2)
     task_reward = np.abs(rollout.reward).mean(axis=samples)
     return {

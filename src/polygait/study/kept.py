@@ -70,7 +70,10 @@ def read_kept(path: str | Path) -> KeptStudy:
         there = [name for name in FRAMES if name not in _LATER or (data / f"{name}.parquet").exists()]
         frames = {name: _frame_of(data / f"{name}.parquet") for name in (*there, _PATTERNS)}
         patterns = _patterns_of(frames.pop(_PATTERNS))
-        about["study"]["measures"] = Measures(**_tuples(about["study"]["measures"]))
+        study = about["study"]
+        study["measures"] = Measures(**_tuples(study["measures"]))
+        own = study.get("task_measures", {})  # reports of before had none
+        study["task_measures"] = {task: Measures(**_tuples(one)) for task, one in own.items()}
         results = Results(
             **frames,
             patterns=patterns,
@@ -79,7 +82,7 @@ def read_kept(path: str | Path) -> KeptStudy:
             jobs=about["jobs"],
             damaged=tuple(about["damaged"]),
         )
-        return KeptStudy(Study(**_tuples(about["study"])), results)
+        return KeptStudy(Study(**_tuples(study)), results)
     except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
         raise UserError(
             f"Damaged: {data} does not hold a study's results: {error}.",

@@ -30,6 +30,7 @@ def read_back(command, monkeypatch):
         pg.TrainConfig("ant", preset="paper", members=3, seed=7),
         pg.TrainConfig("hopper", method="dvd", members=2, alpha=0.2, envs=32),
         pg.TrainConfig("walker", remove=("right_leg.*", "torso.velocity")),
+        pg.TrainConfig("walker", alpha=0.05),
         pg.TrainConfig("walker", method="pg", members=1, steps=5000),
         pg.TrainConfig(
             "walker",

@@ -60,7 +60,8 @@ def test_a_report_has_tables_figures_and_a_page(tmp_path):
 
 
 def test_a_report_is_made_again_from_its_own_data(tmp_path, monkeypatch, capsys):
-    study = read_study(small.write(tmp_path, more='[method.dir]\nsettings = ["dir.epochs=2"]\n'))
+    own = '[method.dir]\nsettings = ["dir.epochs=2"]\n[task.hopper.measure]\nepisodes = 7\n'
+    study = read_study(small.write(tmp_path, more=own))
     whole, again = tmp_path / "whole", tmp_path / "again"
     written = write_report(study, made_up(), whole, charts=False)
     kept = read_kept(whole)

@@ -74,8 +74,8 @@ Objective = Literal["cross-entropy", "kl", "features", "posture", "classifier"]
 """What a member is paid for: surprise of the earlier models, distance in the freed parts' features, or
 actions that tell it from the earlier members."""
 _OF_FEATURES: tuple[Objective, ...] = ("features", "posture")
-_NO_POSTURE = ("velocity", "torque", "force")
-"""Words in the names of numbers that do not say where a part is held."""
+_POSTURE = {"position", "orientation", "height", "angle", "gravity"}
+"""Words in the names of numbers that say where a part is held."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class DirConfig(ModelConfig):
     beyond what the filtered states tell: I(a; z | f, f′)."""
     enough: float = 0.0
     """With features or posture, the distance to the nearest earlier member at which nothing more is paid, in
-    standard deviations of the first member's freed parts: from half of it on the bonus shrinks, and it comes
-    back when members come nearer. 0 is never enough."""
+    standard deviations of the first member (root mean square over the features): from half of it on the bonus
+    shrinks, and it comes back when members come nearer. 0 is never enough."""
     regulate: float = 0.0
     """With features or posture, what it costs to hold the parts that the filter keeps otherwise than the
-    first member does, beside what the freed parts earn; to the end of the training. 0 is nothing."""
+    first member does: this many times as much, at most, as the bonus is worth. 0 is nothing."""
     bound: Literal["std-floor", "none"] = "std-floor"
     """Whether the bonus is bounded; "none" is the paper's form, which can explode."""
     std_floor: float = 0.4
@@ -126,7 +126,7 @@ class RegulationState(NamedTuple):
     earlier: Earlier
     features: Features | None = None
     """Where these are the objective."""
-    kept: Features | None = None
+    held: Features | None = None
     """Of the parts that the filter keeps, where these are regulated."""
     classification: Classification | None = None
     """Where this is."""
@@ -151,7 +151,7 @@ class Regulation(Method):
     }
     default_alpha = 0.05
     default_diversity = {"robust": 0.1}
-    relative = {"robust": {"objective": "posture", "enough": 3.0, "regulate": 2.0}}
+    relative = {"robust": {"objective": "posture", "enough": 1.75, "regulate": 0.5}}
     simultaneous = False
     needs_filter = True
     reports_novelty = True
@@ -161,10 +161,10 @@ class Regulation(Method):
         super().__init__(config, state_filter)
         self._floor = config.std_floor if config.bound == "std-floor" else 0.0
         freed = sorted(set(range(state_filter.layout.size)) - set(state_filter.kept))
-        held = _postures(state_filter, freed) if config.objective == "posture" else []
-        self._freed = held or freed
+        positions = _postures(state_filter, freed) if config.objective == "posture" else []
+        self._freed = positions or freed
         # How fast a member is stays its own business: kept velocities would hold it to the first one's speed.
-        self._kept = _postures(state_filter, state_filter.kept)
+        self._held = _postures(state_filter, state_filter.kept)
         if config.objective in _OF_FEATURES and not self._freed:
             raise UserError(
                 f"dir.objective {config.objective!r} compares what a filter frees, and this one frees none.",
@@ -205,8 +205,8 @@ class Regulation(Method):
             moving = self.config.objective == "features"
             state = state._replace(features=initial_features(len(self._freed), earlier, moving))
             if self.config.regulate:
-                kept = initial_features(len(self._kept), earlier[:1], moving=False, prefix=KEPT)
-                state = state._replace(kept=kept)
+                held = initial_features(len(self._held), earlier[:1], moving=False, prefix=KEPT)
+                state = state._replace(held=held)
             return state
         if self.config.objective == "classifier":
             classification = initial_classification(keys, sizes, earlier, self.config)
@@ -222,9 +222,9 @@ class Regulation(Method):
             share = 1.0 if math.isnan(distance) else fading(distance, self.config.enough)
             statistics = {"bonus_share": np.array([share])}
             paid = IntrinsicReward(value.reshape(rollout.reward.shape), statistics, share)
-            if state.kept is None:
+            if state.held is None:
                 return paid
-            cost = self.config.regulate * cost_of_change(state.kept, _next_states(rollout, self._kept))
+            cost = self.config.regulate * cost_of_change(state.held, _next_states(rollout, self._held))
             return paid._replace(cost=cost.reshape(rollout.reward.shape))
         if state.classification is not None:
             known = recognition(state.classification, self._samples(rollout, clipped=True), rollout.varies)
@@ -263,10 +263,10 @@ class Regulation(Method):
             features = updated_features(state.features, _next_states(rollout, self._freed))
             fitted = fitted._replace(features=features)
             statistics["feature_distance"] = np.array([distance_to_nearest(features)])
-        if state.kept is not None:
-            kept = updated_features(state.kept, _next_states(rollout, self._kept))
-            fitted = fitted._replace(kept=kept)
-            statistics["kept_distance"] = np.array([distance_to_nearest(kept)])
+        if state.held is not None:
+            held = updated_features(state.held, _next_states(rollout, self._held))
+            fitted = fitted._replace(held=held)
+            statistics["kept_distance"] = np.array([distance_to_nearest(held)])
         if state.classification is not None:
             samples, turn = self._samples(rollout, clipped=True), Turn(keys, iteration, rollout.varies)
             classification = updated_classification(state.classification, samples, turn, config)
@@ -277,8 +277,8 @@ class Regulation(Method):
         left = {**flatten_tree(state.model, dotted=True), OWN: np.asarray(state.own)}
         if state.features is not None:
             left |= exported_features(state.features)
-        if state.kept is not None:
-            left |= exported_features(state.kept, KEPT)
+        if state.held is not None:
+            left |= exported_features(state.held, KEPT)
         if state.classification is not None:
             left |= exported_samples(state.classification)
         return [left]
@@ -311,9 +311,9 @@ class Regulation(Method):
 
 
 def _postures(state_filter: StateFilter, numbers: Sequence[int]) -> list[int]:
-    """Those of some numbers of the state that say where a part is held."""
-    names = state_filter.layout.names
-    return [one for one in numbers if not any(word in names[one] for word in _NO_POSTURE)]
+    """Those of some numbers of the state that say where a part is held; all where no name says so."""
+    said = [bool(_POSTURE.intersection(name.split("."))) for name in state_filter.layout.names]
+    return [one for one in numbers if said[one]] if any(said) else list(numbers)
 
 
 def _next_states(rollout: Rollout, numbers: Sequence[int]) -> Float[np.ndarray, "sample number"]:

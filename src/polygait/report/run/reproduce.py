@@ -34,11 +34,14 @@ def train_command(config: RunConfig, out: str) -> str:
     found = {**vars(config), "learner": config.learner.name}
     options = [one for one in dataclasses.fields(TrainConfig) if one.name in found]
     fixed = {one.name: found[one.name] for one in options if one.default is not None or one.name in _ALWAYS}
-    base = resolve(TrainConfig(**fixed))
+    base, always = resolve(TrainConfig(**fixed)), set(_ALWAYS)
+    if config.diversity is None and base.diversity is not None:
+        base = resolve(TrainConfig(**fixed, alpha=config.alpha))
+        always.add("alpha")  # the usual one too: without it the bonus would be a share of what the task pays
     words = ["polygait", "train", config.task]
     for name, default in ((one.name, one.default) for one in options if one.name != "task"):
         usual = default if name in fixed else getattr(base, name)
-        if name in _ALWAYS or found[name] not in (usual, None):
+        if name in always or found[name] not in (usual, None):
             several = isinstance(found[name], tuple)
             words += [
                 f"--{name.replace('_', '-')}",

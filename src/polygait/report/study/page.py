@@ -175,7 +175,11 @@ def _making(study: Study, results: Results) -> Html:
             name: {
                 **study.task_training.get(name, {}),
                 "method": study.task_method_training.get(name, {}),
-                "measure": dict(_measured(study.measures_of(name)).items() - measures.items()),
+                "measure": {
+                    key: value
+                    for key, value in _measured(study.measures_of(name)).items()
+                    if value != measures[key]
+                },
             }
             for name in study.tasks
         },
