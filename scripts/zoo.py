@@ -1,7 +1,8 @@
-"""Add a trained population to the zoo: ./dev zoo add RUN NAME.
+"""Add a trained population to the zoo: ./dev zoo add RUN NAME. After defaults have changed: ./dev zoo renew.
 
 RUN is finished and measured (polygait evaluate RUN --suite mesh --episodes 5). What only training needs stays
 behind: checkpoints, and of the log all but the points that the report page draws. RUN itself is not changed.
+A card holds the command that makes its population again; `renew` writes it anew, by the defaults of today.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import io
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from polygait.resilience import survival
 from polygait.run_config import RunConfig
 from polygait.suites import MESH
 from polygait.zoo import CARD, Card, encode_card
+from polygait.zoo.cards import decode_card
 
 SHELF = Path(__file__).resolve().parents[1] / "src/polygait/zoo/populations"
 LICENCE = "MIT"
@@ -42,7 +44,12 @@ def main() -> None:
     add_parser = verbs.add_parser("add", help="add or replace a population")
     add_parser.add_argument("run", type=Path)
     add_parser.add_argument("name")
+    verbs.add_parser("renew", help="write anew which commands make the populations")
     wanted = parser.parse_args()
+    if "run" not in wanted:
+        for card in renew(SHELF):
+            print(f"{card.name}: {card.command}")
+        return
     try:
         card = add(wanted.run, wanted.name, SHELF)
     except UserError as error:
@@ -79,6 +86,20 @@ def add(path: Path, name: str, shelf: Path) -> Card:
     return card
 
 
+def renew(shelf: Path) -> Iterator[Card]:
+    """Write the commands of all cards by today's defaults; the cards that changed."""
+    for path in sorted(shelf.glob(f"*/{CARD}")):
+        card, run = decode_card(path.read_bytes()), RunFolder.open(path.parent)
+        renewed = replace(card, command=_command(run, card.name))
+        if renewed != card:
+            path.write_bytes(encode_card(renewed))
+            yield renewed
+
+
+def _command(run: RunFolder, name: str) -> str:
+    return run_command(RunConfig.from_json(run.manifest["config"]), run.manifest, f"runs/{name}")
+
+
 def _card(run: RunFolder, name: str, mesh: MeshEvidence) -> Card:
     manifest = run.manifest
     config, episodes = RunConfig.from_json(manifest["config"]), mesh.episodes
@@ -98,7 +119,7 @@ def _card(run: RunFolder, name: str, mesh: MeshEvidence) -> Card:
         episodes=_episodes(mesh),
         chosen_survival=float(mesh.by_return.survival[-1]),
         single_survival=max(_single_survival(mesh)),
-        command=run_command(config, manifest, f"runs/{name}"),
+        command=_command(run, name),
         versions=manifest["versions"],
         trained=manifest["updated"].partition("T")[0],
         licence=LICENCE,

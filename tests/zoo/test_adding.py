@@ -54,3 +54,13 @@ def test_only_measured_and_finished_runs_are_added(run, tmp_path):
         script.add(run, "hopper", tmp_path / "shelf")
     shutil.rmtree(run)
     assert not (tmp_path / "shelf").exists()
+
+
+def test_a_card_is_renewed_where_defaults_have_changed(tmp_path):
+    shelf = tmp_path / "shelf"
+    shutil.copytree(script.SHELF, shelf)
+    assert list(script.renew(shelf)) == [], "the cards of the package say today's commands: ./dev zoo renew"
+    old = dataclasses.replace(zoo.card("hopper"), command="polygait train hopper")
+    (shelf / "hopper" / zoo.CARD).write_bytes(zoo.encode_card(old))
+    assert list(script.renew(shelf)) == [zoo.card("hopper")]
+    assert (shelf / "hopper" / zoo.CARD).read_bytes() == (script.SHELF / "hopper" / zoo.CARD).read_bytes()

@@ -54,7 +54,7 @@ def bonus_statistics(
     reward: Float[np.ndarray, "time member env"],
     rollout: Rollout,
 ) -> dict[str, np.ndarray]:
-    """A bonus in numbers: `value` before its factor α, and how much all that is added weighs against the task."""
+    """A bonus in numbers: `value` before its factor, and what all that is added weighs against the task."""
     samples = (0, 2)
     task_reward = np.abs(rollout.reward).mean(axis=samples)
     return {

@@ -11,7 +11,8 @@ the task pays. Less its mean, the bonus rewards no mere survival, nor punishes i
 training that is over: first a member finds its own way, then it becomes good at it.
 
 The paper asks for the largest diversity with E[R] ≥ b. A guard is that constraint's multiplier: it shrinks
-the bonus while a member earns less than b, and lets it grow again otherwise.
+the bonus, and what a method takes off beside it, while a member earns less than b, and lets it grow again
+otherwise.
 """
 
 from __future__ import annotations

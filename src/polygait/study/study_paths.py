@@ -69,6 +69,8 @@ def _by_jobs(folder: Path) -> LocatedStudy:
             f"Ask for the one you mean: polygait study report STUDY.toml --out {folder}",
         )
     tasks, methods, seeds = zip(*whose, strict=True)
+    measures = {job.measures.address: job.measures for job in jobs}
+    usual = max(measures, key=[job.measures.address for job in jobs].count)
     study = Study(
         name=folder.resolve().name,
         file="STUDY.toml",
@@ -78,10 +80,8 @@ def _by_jobs(folder: Path) -> LocatedStudy:
         training=_shared(jobs),
         task_training={},
         method_training={},
-        measures=jobs[0].measures,
-        task_measures={
-            job.run.task: job.measures for job in jobs if job.measures.address != jobs[0].measures.address
-        },
+        measures=measures[usual],
+        task_measures={job.run.task: job.measures for job in jobs if job.measures.address != usual},
     )
     return LocatedStudy(study, jobs, folder, tuple(damaged))
 
