@@ -51,8 +51,8 @@ def test_the_robust_preset_mends_the_known_flaws():
         recompute_advantages=True,
         rollout_steps=2048,
     )
-    assert own == DirConfig(objective="posture", enough=1.75, regulate=1.0)
-    assert (run.diversity, run.fade) == (0.2, 0.0)
+    assert own == DirConfig(objective="posture", enough=1.75, regulate=1.5)
+    assert (run.diversity, run.fade) == (0.1, 0.0)
     assert ppo.normalize_observations and ppo.scale_rewards and ppo.bootstrap_truncation
     assert ppo.entropy_coefficient == 0
     assert (own.bound, own.std_floor) == ("std-floor", ppo.action_std)

@@ -150,8 +150,8 @@ class Regulation(Method):
         },
     }
     default_alpha = 0.05
-    default_diversity = {"robust": 0.2}
-    relative = {"robust": {"objective": "posture", "enough": 1.75, "regulate": 1.0}}
+    default_diversity = {"robust": 0.1}
+    relative = {"robust": {"objective": "posture", "enough": 1.75, "regulate": 1.5}}
     simultaneous = False
     needs_filter = True
     reports_novelty = True
