@@ -34,10 +34,13 @@ def train_command(config: RunConfig, out: str) -> str:
     found = {**vars(config), "learner": config.learner.name}
     options = [one for one in dataclasses.fields(TrainConfig) if one.name in found]
     fixed = {one.name: found[one.name] for one in options if one.default is not None or one.name in _ALWAYS}
-    base, always = resolve(TrainConfig(**fixed)), set(_ALWAYS)
+    base, always = resolve(TrainConfig(**fixed)), _ALWAYS
     if config.diversity is None and base.diversity is not None:
         base = resolve(TrainConfig(**fixed, alpha=config.alpha))
-        always.add("alpha")  # the usual one too: without it the bonus would be a share of what the task pays
+        always = (
+            *_ALWAYS,
+            "alpha",
+        )  # the usual one too: without it the bonus is a share of what the task pays
     words = ["polygait", "train", config.task]
     for name, default in ((one.name, one.default) for one in options if one.name != "task"):
         usual = default if name in fixed else getattr(base, name)
