@@ -353,12 +353,12 @@ def test_the_weights_of_the_best_episode_are_kept(tmp_path, monkeypatch):
 
 
 def test_validated_weights_are_the_best_of_the_last_fifth(tmp_path, monkeypatch):
-    seen = Seen(monkeypatch)
+    seen, members = Seen(monkeypatch), 6  # many: what their learning makes of them depends on the machine
     settings = ("keep=validated", "ppo.learning_rate=0.1", "ppo.anneal_iterations=0")
-    population = tiny.train(tmp_path / "run", *settings, iterations=40, method="multi", members=3)
+    population = tiny.train(tmp_path / "run", *settings, iterations=40, method="multi", members=members)
     tries, final, last = seen.judged[:-2], seen.judged[-2], seen.judged[-1]
     assert len(tries) == 8
-    scores = np.stack([returns.reshape(3, 4).mean(axis=1) for _, returns in tries])
+    scores = np.stack([returns.reshape(members, 4).mean(axis=1) for _, returns in tries])
     best = scores.argmax(axis=0)
     assert (best < 7).any()  # otherwise the last would pass for the best
     for member, chosen in enumerate(best):
@@ -366,8 +366,8 @@ def test_validated_weights_are_the_best_of_the_last_fifth(tmp_path, monkeypatch)
         for name, array in tries[chosen][0].items():
             np.testing.assert_array_equal(kept[name], array[member])
         summary = population.members[member].summary
-        assert summary["nominal_return"] == final[1].reshape(3, 10)[member].mean()
-        assert summary["last_return"] == last[1].reshape(3, 10)[member].mean()
+        assert summary["nominal_return"] == final[1].reshape(members, 10)[member].mean()
+        assert summary["last_return"] == last[1].reshape(members, 10)[member].mean()
     for name, array in tries[-1][0].items():
         np.testing.assert_array_equal(last[0][name], array)
 
