@@ -6,8 +6,9 @@ The free form (bound "none") rewards a member without limit for states in which 
 sure of itself. The bounded form (bound "std-floor") gives every model at least the spread of
 exploration, reads actions as the robot receives them, clipped to [−1, 1], and subtracts each model's
 own mean on its own data: 0 means "behaves like member i", and the action box limits the rest. Three
-objectives do not ask these models: "features" and "posture" move the freed parts' own averages apart
-(features.py), "classifier" pays for actions by which a classifier knows the member (classifier.py).
+objectives do not ask these models: "features" and "posture" move the freed parts' own averages apart and
+can hold those of the kept ones (features.py), "classifier" pays for actions by which a classifier knows
+the member (classifier.py).
 """
 
 from __future__ import annotations
@@ -126,10 +127,10 @@ class RegulationState(NamedTuple):
     earlier: Earlier
     features: Features | None = None
     """Where these are the objective."""
-    held: Features | None = None
-    """Of the parts that the filter keeps, where these are regulated."""
     classification: Classification | None = None
     """Where this is."""
+    held: Features | None = None
+    """The postures of the parts that the filter keeps, where these are regulated."""
 
 
 class Regulation(Method):

@@ -36,11 +36,8 @@ def train_command(config: RunConfig, out: str) -> str:
     fixed = {one.name: found[one.name] for one in options if one.default is not None or one.name in _ALWAYS}
     base, always = resolve(TrainConfig(**fixed)), _ALWAYS
     if config.diversity is None and base.diversity is not None:
-        base = resolve(TrainConfig(**fixed, alpha=config.alpha))
-        always = (
-            *_ALWAYS,
-            "alpha",
-        )  # the usual one too: without it the bonus is a share of what the task pays
+        # The usual alpha is said too: without it the bonus would be a share of what the task pays.
+        base, always = resolve(TrainConfig(**fixed, alpha=config.alpha)), (*_ALWAYS, "alpha")
     words = ["polygait", "train", config.task]
     for name, default in ((one.name, one.default) for one in options if one.name != "task"):
         usual = default if name in fixed else getattr(base, name)
